@@ -1,0 +1,12 @@
+// The nouns of toolgate, declared once: a zod schema and its type under one name.
+
+export * from "./alias.js";
+export * from "./approval.js";
+export * from "./config.js";
+export * from "./digest.js";
+export * from "./errors.js";
+export * from "./operation.js";
+export * from "./outcome.js";
+export * from "./report.js";
+export * from "./snapshot.js";
+export * from "./text.js";

@@ -1,0 +1,279 @@
+// The ledger port: the host's own record of what was proposed, decided, claimed, sent and settled. It stands outside
+// the graph's checkpoints, so that no replay, fork or edited state can change what it says.
+//
+//   L1. States only move forward: proposed, claimed, dispatching, settled. `result_unknown` may still settle, by
+//       stored evidence or a person's word, once.
+//   L2. A claim checks thread and scope, verdict, expiry, single use, both guards and the halt in ONE transaction with
+//       the state change. Everything it was told from outside is only a hint.
+//   L3. A verdict is consumed by exactly one claim, in that transaction.
+//   L4. Every change after a claim names the fence it was given; an older fence changes nothing.
+//   L5. Writes of a thread are numbered in the claim's transaction; numbers never repeat within a thread.
+//   L6. First wins: a second verdict, refusal, settlement or resolution of the same thing changes nothing and is told
+//       what stands.
+//   L7. When a method that writes has returned, what it wrote survives SIGKILL (SQLite: synchronous=FULL).
+//
+// Every adapter passes `test/conformance/ledger.ts`. Times are epoch milliseconds of the adapter's clock.
+
+import type {
+  ApprovalRequest,
+  Digest,
+  Operation,
+  OperationRow,
+  Outcome,
+  Owner,
+  Proposal,
+  Resolution,
+  ResolutionType,
+  ResultRef,
+  ToolSnapshot,
+  Verdict,
+} from "../contracts/index.js";
+
+/** One model request of a turn, recorded when its response is in. */
+export interface ModelRequestRecord {
+  readonly requestId: string;
+  readonly threadId: string;
+  readonly turnId: string;
+  readonly snapshotId: Digest;
+  /** Aliases of the tools the model was given. */
+  readonly tools: readonly string[];
+  readonly startedAt: number;
+  readonly endedAt: number;
+  /** The last request of a turn whose budget is spent: it was given no tools. */
+  readonly final: boolean;
+  /** Present when the response has calls. */
+  readonly proposal?: Proposal;
+}
+
+/** A write as a guard names it to a person. */
+export interface WriteRef {
+  readonly operationId: Digest;
+  readonly alias: string;
+  readonly state: string;
+  readonly sentAt?: number;
+}
+
+export interface StandingQuery {
+  readonly threadId: string;
+  readonly scope: string;
+  readonly turnId: string;
+  readonly proposalId: string;
+  /** The highest write number this branch of the thread has seen. */
+  readonly ledgerSeq: number;
+  readonly haltScope: "thread" | "server";
+  /** Writes of the batch, for the repeat guard. */
+  readonly writes: readonly {
+    readonly operationId: Digest;
+    readonly server: string;
+    readonly tool: string;
+    readonly argumentsDigest: Digest;
+  }[];
+}
+
+/** What the ledger knows that bears on a batch. */
+export interface Standing {
+  /** Counted over (thread, turn). Calls and writes count when dispatched; built-ins do not count. */
+  readonly modelRequests: number;
+  readonly calls: number;
+  readonly writes: number;
+  /** Milliseconds spent in model requests and dispatched calls of the turn. */
+  readonly activeMs: number;
+  /** A call of the turn was rejected for its budget. */
+  readonly budgetSpent: boolean;
+  /** The final request of the turn was made. */
+  readonly finalMade: boolean;
+  /** Calls of this turn that a person rejected. */
+  readonly rejections: readonly { readonly server: string; readonly tool: string; readonly argumentsDigest: Digest }[];
+  /** Writes whose outcome is unknown, of this thread (of this scope, with their server, under `haltScope: "server"`). */
+  readonly unknownWrites: readonly (WriteRef & { readonly server: string | null })[];
+  /** Earlier identical writes, by operation id of the batch; an operation is never its own repeat. */
+  readonly repeats: ReadonlyMap<Digest, readonly WriteRef[]>;
+  /** Writes of the thread numbered above `ledgerSeq` that are not of this proposal (rejected and unavailable ones aside). */
+  readonly ahead: readonly WriteRef[];
+}
+
+/** A question to be asked, if it is not being asked already. */
+export interface NewRequest {
+  readonly approvalId: string;
+  readonly operation: Operation;
+  readonly turnId: string;
+  readonly threadId: string;
+  readonly scope: string;
+  readonly toolDigest: Digest;
+  readonly why: string;
+  readonly seen: readonly Digest[];
+  readonly ttlMs: number;
+}
+
+/** A request with its answer, when there is one. */
+export interface Asked {
+  readonly request: ApprovalRequest;
+  readonly verdict?: Verdict;
+  /** The verdict has been used by a claim. */
+  readonly consumed: boolean;
+}
+
+export interface Answered {
+  readonly verdict: Verdict;
+  /** MAC of a stored verdict that no longer verifies (its key is gone) and may be replaced; never of a consumed one. */
+  readonly supersedes?: string;
+  /** For `reject` and `edit`: how the operation settles in the same transaction. */
+  readonly settles?: Outcome;
+  /** For `edit`: the operation put in its place, with its own request and approving verdict. */
+  readonly edit?: { readonly request: NewRequest; readonly verdict: Verdict };
+}
+
+export type AnswerResult =
+  | { readonly kind: "stored" }
+  /** Somebody answered first, or the operation moved on; nothing was changed. */
+  | { readonly kind: "already_decided"; readonly verdict?: Verdict; readonly row?: OperationRow }
+  | { readonly kind: "expired" }
+  | { readonly kind: "not_found" };
+
+export interface ClaimRequest {
+  readonly operation: Operation;
+  readonly toolDigest: Digest;
+  /** What to do about an identical earlier write. */
+  readonly repeat: "allow" | "ask" | "deny";
+  /** The verdict to consume: required unless policy allows the operation and no guard hits. */
+  readonly verdict?: { readonly approvalId: string; readonly mac: string };
+}
+
+export interface ClaimBatch {
+  readonly threadId: string;
+  readonly scope: string;
+  readonly turnId: string;
+  readonly proposalId: string;
+  readonly ledgerSeq: number;
+  readonly haltScope: "thread" | "server";
+  readonly owner: Owner;
+  readonly leaseMs: number;
+  /** Milliseconds from the batch's last verdict within which it must be claimed. */
+  readonly ttlMs: number;
+  /** In the order of the calls. */
+  readonly operations: readonly ClaimRequest[];
+}
+
+export type Claim =
+  | {
+      readonly kind: "claimed";
+      readonly operationId: Digest;
+      readonly fence: number;
+      readonly attempt: number;
+      readonly seq?: number;
+    }
+  /** Answered from the ledger: settled before, or settled now by the claim's own checks (expired, halted, other thread). */
+  | { readonly kind: "settled"; readonly operationId: Digest; readonly row: OperationRow; readonly replayed: boolean }
+  /** Another owner that may live holds it, or a write of the thread that may still be in flight. */
+  | { readonly kind: "busy"; readonly operationId: Digest; readonly owner: Owner };
+
+export type ClaimResult =
+  | { readonly kind: "claims"; readonly claims: readonly Claim[] }
+  /** A guard hit nobody was shown, or an `ask` without a valid verdict: nothing of the batch was claimed. */
+  | { readonly kind: "ask"; readonly operationIds: readonly Digest[] };
+
+export type BeginResult =
+  | { readonly kind: "dispatching"; readonly sentAt: number }
+  /** The thread was halted since the claim; the row is settled `rejected (halted)`. */
+  | { readonly kind: "halted"; readonly row: OperationRow }
+  /** The fence is old: another owner took over. Send nothing. */
+  | { readonly kind: "lost" };
+
+export interface Settlement {
+  readonly operationId: Digest;
+  readonly fence: number;
+  readonly outcome: Outcome;
+  /** Whether a send was attempted. */
+  readonly sent: boolean;
+  readonly result?: ResultRef;
+}
+
+/** A call refused before it could be claimed, or closed because nothing will run it any more. */
+export interface Refusal {
+  readonly operation: Operation;
+  readonly threadId: string;
+  readonly scope: string;
+  readonly turnId: string;
+  readonly toolDigest: Digest | null;
+  readonly outcome: Outcome;
+}
+
+export type ResolveResult =
+  | { readonly kind: "resolved"; readonly row: OperationRow }
+  | { readonly kind: "already_settled"; readonly row: OperationRow }
+  /** `did_not_happen` while the sending process may still get its answer. */
+  | { readonly kind: "owner_alive"; readonly row: OperationRow }
+  | { readonly kind: "not_found" };
+
+export interface Ledger {
+  /** Stores a snapshot's body under its id, once. */
+  putSnapshot(snapshot: ToolSnapshot): Promise<void>;
+  snapshot(id: Digest): Promise<ToolSnapshot | undefined>;
+
+  /** Records a model request and the proposal it led to. Idempotent by request id. */
+  propose(record: ModelRequestRecord): Promise<void>;
+  proposal(proposalId: string): Promise<Proposal | undefined>;
+  /** Model requests of a turn, oldest first. */
+  modelRequests(threadId: string, turnId: string): Promise<ModelRequestRecord[]>;
+
+  row(operationId: Digest): Promise<OperationRow | undefined>;
+  /** Every operation of one model response, edits included, in order of creation. */
+  rows(proposalId: string): Promise<OperationRow[]>;
+  /** Every operation of a thread (of one turn), in order of creation. */
+  operations(threadId: string, turnId?: string): Promise<OperationRow[]>;
+  standing(query: StandingQuery): Promise<Standing>;
+
+  /**
+   * Inserts what is missing: the operation as `proposed`, and its request. An open request for the operation that shows
+   * the same `seen` stays; one that shows less is replaced, and its verdict, if any, no longer counts.
+   */
+  ask(requests: readonly NewRequest[]): Promise<Asked[]>;
+  /** The current request of each operation, with its answer. */
+  asked(operationIds: readonly Digest[]): Promise<Asked[]>;
+  request(approvalId: string): Promise<Asked | undefined>;
+  /** Requests without a verdict whose operation is still `proposed` and that have not expired. */
+  openRequests(threadId?: string): Promise<(Asked & { readonly row: OperationRow })[]>;
+  /** Stores answers, each by compare-and-set: first wins. */
+  answer(answers: readonly Answered[]): Promise<AnswerResult[]>;
+
+  /** Claims a batch: L2. All or nothing with respect to `ask`. */
+  claim(batch: ClaimBatch): Promise<ClaimResult>;
+  /** `claimed` becomes `dispatching`, on disk before this returns. Checks the fence and the halt again. */
+  begin(operationId: Digest, fence: number): Promise<BeginResult>;
+  /** Extends the lease of everything in flight under this owner. */
+  renew(owner: Owner, leaseMs: number): Promise<void>;
+  /** Settles a claimed or dispatching operation. False when the fence is old. */
+  settle(settlement: Settlement): Promise<boolean>;
+  /** An answer that came after the row became `result_unknown`. False when it is settled otherwise by now. */
+  settleLate(settlement: Settlement): Promise<boolean>;
+  /** Settles operations that were never claimed. Returns the rows as they now stand (L6). */
+  refuse(refusals: readonly Refusal[]): Promise<OperationRow[]>;
+  /**
+   * Settles what the owner of a dead process left in `dispatching`: a write as `result_unknown`; a read as `unavailable`,
+   * only when `reads` says so (it might also run again). A row in `claimed` with a dead owner becomes claimable by itself.
+   */
+  sweep(query: { readonly threadId?: string; readonly reads: boolean }): Promise<OperationRow[]>;
+
+  /** Writes with an unknown outcome, swept first; those left by a person included. */
+  unknowns(threadId?: string): Promise<OperationRow[]>;
+  /** A person's word on an unknown outcome. `leave` settles nothing but is recorded. */
+  resolve(
+    operationId: Digest,
+    type: ResolutionType,
+    resolution: Omit<Resolution, "type" | "at">,
+  ): Promise<ResolveResult>;
+
+  /** Threads the ledger knows, latest activity first. */
+  threads(): Promise<{ readonly threadId: string; readonly lastAt: number }[]>;
+  close(): Promise<void>;
+}
+
+/** Whether the owner of a row may still act. `unknown` (another machine): the lease decides. */
+export type OwnerLiveness = (owner: Owner, operationId: Digest) => "alive" | "gone" | "unknown";
+
+/** What a ledger adapter is given. */
+export interface LedgerDeps {
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+  readonly liveness: OwnerLiveness;
+}
