@@ -24,6 +24,8 @@ const serverCommon = {
   verify: VerifyMode.optional(),
   /** `honest`: the host vouches that an error answer means that nothing was changed. */
   errors: ErrorsMode.default("conservative"),
+  /** Milliseconds from the send to our deadline, for calls of this server's tools that no `tools` entry gives one. */
+  timeoutMs: positive.optional(),
 };
 
 export const StdioServer = z.strictObject({
@@ -147,6 +149,8 @@ export const Config = z.strictObject({
   /** An `initChatModel` name, or `scripted:` and an absolute path. */
   model: z.string().optional(),
   mcpServers: z.record(z.string(), ServerConfig).default({}),
+  /** Names of servers the file leaves out with `disabled: true`: rules may still name them. */
+  disabledServers: z.array(z.string()).optional(),
   permissions: Permissions.default(Permissions.parse({})),
   /** Keyed by tool pattern. */
   tools: z.record(z.string(), ToolConfig).default({}),

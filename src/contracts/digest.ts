@@ -64,3 +64,8 @@ const LONE_SURROGATE = /[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[
 function isWellFormed(text: string): boolean {
   return !LONE_SURROGATE.test(text);
 }
+
+/** Size of a value's canonical JSON in UTF-8 bytes; 0 for what has none. */
+export function canonicalBytes(value: unknown): number {
+  return notHashable(value) === undefined ? Buffer.byteLength(canonicalize(value)) : 0;
+}

@@ -5,6 +5,7 @@ export * from "./approval.js";
 export * from "./config.js";
 export * from "./digest.js";
 export * from "./errors.js";
+export * from "./near.js";
 export * from "./operation.js";
 export * from "./outcome.js";
 export * from "./report.js";

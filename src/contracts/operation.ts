@@ -21,6 +21,8 @@ export const ProposedCall = z.strictObject({
   callId: z.string(),
   alias: z.string(),
   argumentsDigest: Digest,
+  /** Why what the model sent cannot be used as arguments; the call is then kept with `{}` and never runs. */
+  invalid: z.string().optional(),
 });
 export type ProposedCall = z.infer<typeof ProposedCall>;
 

@@ -5,7 +5,7 @@
  * line and paragraph separators, fillers, variation selectors other than the emoji one, lone surrogates, private use.
  */
 const HIDDEN =
-  /(?!\n|\t|\u{FE0F})[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}\u{034F}\u{115F}\u{1160}\u{17B4}\u{17B5}\u{180B}-\u{180F}\u{3164}\u{FFA0}\u{FE00}-\u{FE0E}\u{E0000}-\u{E0FFF}]/gu;
+  /(?!\n|\t)(?:[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}\u{115F}\u{1160}\u{3164}\u{FFA0}]|\u{034F}|\u{17B4}|\u{17B5}|[\u{180B}-\u{180F}]|[\u{FE00}-\u{FE0E}]|[\u{E0000}-\u{E0FFF}])/gu;
 
 /** Whether text holds code points a reader cannot see. */
 export function hasHidden(text: string): boolean {

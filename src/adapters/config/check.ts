@@ -1,0 +1,127 @@
+// What `toolgate check` finds wrong with a configuration without starting a server.
+//
+// Rules, permissions and `tools` keys are judged by the policy room; here stands what needs the file system.
+//
+//   H1. Nothing is started and nothing is written.
+//   H2. An error is something that will not work, or lets a server reach what guards it; a warning is a choice that
+//       a person should know of.
+//   H3. A path or command that was filled in from a secret is not shown.
+
+import { existsSync, statSync } from "node:fs";
+import { type Config, type Finding, mapName, type ServerConfig, type StdioServer } from "../../contracts/index.js";
+import { findCommand } from "./command.js";
+import { exposedBy } from "./roots.js";
+import { urlProblem } from "./servers.js";
+import type { Environment } from "./variables.js";
+
+/** Every finding about `config`, errors first. `env` is the environment servers would get their PATH from. */
+export function checkConfig(config: Config, env: Environment = process.env): readonly Finding[] {
+  const findings = [
+    ...storeFindings(config),
+    ...modelFindings(config),
+    ...Object.entries(config.mcpServers).flatMap(([name, server]) => serverFindings(name, server, config, env)),
+    ...toolFindings(config),
+    ...secretFindings(config),
+  ];
+  return findings
+    .sort((a, b) => Number(a.level === "warning") - Number(b.level === "warning"))
+    .map((finding) => ({ ...finding, message: redacted(finding.message, config.secrets) })); // H3
+}
+
+function redacted(message: string, secrets: readonly string[]): string {
+  return secrets.reduce((text, secret) => text.replaceAll(secret, "[redacted]"), message);
+}
+
+function error(code: string, message: string): Finding {
+  return { level: "error", code, message };
+}
+
+function warning(code: string, message: string): Finding {
+  return { level: "warning", code, message };
+}
+
+function storeFindings({ store }: Config): Finding[] {
+  switch (store.kind) {
+    case "postgres":
+      return [error("store_not_built", "the `postgres` store is not built yet; use `sqlite`")];
+    case "memory":
+      return [warning("store_memory", "the `memory` store forgets what was sent when the process ends")];
+    case "sqlite":
+      return existsSync(store.path) && !statSync(store.path).isDirectory()
+        ? [error("store_path", `\`store.path\` is a file; name a folder: \`${store.path}\``)]
+        : [];
+  }
+}
+
+function modelFindings({ model }: Config): Finding[] {
+  if (model === undefined) return [warning("model_missing", "no `model` is set; name one here or with --model")];
+  if (!model.startsWith("scripted:") || existsSync(model.slice("scripted:".length))) return [];
+  return [error("script_missing", `\`model\` names a script that is not there: \`${model}\``)];
+}
+
+function serverFindings(name: string, server: ServerConfig, config: Config, env: Environment): Finding[] {
+  if (server.type === "stdio") return [...processFindings(name, server, env), ...exposure(name, server, config)];
+  const wrong = urlProblem(server.url);
+  return wrong ? [error("url", `server \`${name}\`: \`url\` ${wrong.problem}; ${wrong.hint}`)] : [];
+}
+
+/** A missing program is unavailable at run time, too; here it is told before. */
+function processFindings(name: string, server: StdioServer, env: Environment): Finding[] {
+  const folder = statSync(server.cwd, { throwIfNoEntry: false });
+  if (!folder?.isDirectory()) {
+    const what = folder ? "is a file" : "is not there";
+    return [error("cwd_missing", `server \`${name}\`: its folder \`${server.cwd}\` ${what}`)];
+  }
+  const own = server.env["PATH"];
+  const found = findCommand(server.command, { cwd: server.cwd, path: own ?? env["PATH"], pathExt: env["PATHEXT"] });
+  if ("file" in found) return [];
+  const source = own === undefined ? "PATH is toolgate's own" : "PATH is from the server's `env`";
+  const where = server.command.includes("/") ? `looked for from \`${server.cwd}\`` : source;
+  return [error("command_missing", `server \`${name}\`: command \`${server.command}\` ${found.problem} (${where})`)];
+}
+
+function exposure(name: string, server: StdioServer, config: Config): Finding[] {
+  return exposedBy(server, config).map(({ what, root }) => {
+    const held = what === "store" ? "the store" : "this configuration and its lock file";
+    const advice = "give it a folder of its own, or move them out";
+    return error("writable_by_server", `server \`${name}\` may write \`${root}\`, which holds ${held}: ${advice}`);
+  });
+}
+
+function toolFindings(config: Config): Finding[] {
+  return Object.entries(config.tools).flatMap(([key, tool]) => {
+    if (!namesWrite(key, config) || tool.reconcile || tool.errors || serverIsHonest(key, config)) return [];
+    const what = "an error answer leaves its outcome unknown, and only a person can settle it";
+    return [warning("write_unsettled", `write \`${key}\` has neither \`errors\` nor \`reconcile\`: ${what}`)];
+  });
+}
+
+/** Whether a `tools` key is about a write: it says so, or names one tool that nothing declares a read. */
+function namesWrite(key: string, config: Config): boolean {
+  const { effect } = config.tools[key] ?? {};
+  if (effect !== undefined || key.includes("*")) return effect === "write";
+  return !Object.entries(config.tools).some(
+    ([other, { effect }]) => effect === "read" && other.endsWith("*") && key.startsWith(other.slice(0, -1)),
+  );
+}
+
+/** The default is no statement about a server's tools; `honest` is one. */
+function serverIsHonest(key: string, config: Config): boolean {
+  return Object.entries(config.mcpServers).some(([name, { errors }]) => errors === "honest" && isOf(key, name));
+}
+
+/** Whether a pattern's server part is `name`, as written or as mapped. */
+function isOf(pattern: string, name: string): boolean {
+  return [name, mapName(name)].some((form) => pattern === `mcp__${form}` || pattern.startsWith(`mcp__${form}__`));
+}
+
+function secretFindings({ approvals, tools }: Config): Finding[] {
+  if (approvals.secret !== undefined) return [];
+  const grants = Object.entries(tools).find(([, tool]) => Object.values(tool.inject ?? {}).includes("grant"));
+  if (grants) {
+    const why = `\`${grants[0]}\` is sent grants that its server could not check`;
+    return [warning("secret_missing", `no \`approvals.secret\` is set: ${why}`)];
+  }
+  const why = "answers given before a restart must be given again";
+  return [warning("secret_missing", `no \`approvals.secret\` is set, so a random one is used: ${why}`)];
+}

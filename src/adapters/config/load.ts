@@ -1,0 +1,204 @@
+// Reads a configuration: text to value, variables filled in, defaults, absolute paths, secrets known by name.
+//
+//   R1. A configuration is taken whole or refused with one sentence, where it is wrong, and what to do next.
+//   R2. No refusal quotes a value that came from the environment. (G11)
+//   R3. What a server that is left out (`disabled: true`) says is not read: its variables may be unset.
+//   R4. An empty file is a configuration without servers.
+//   R5. Nothing another host's file says loosens anything: `autoApprove` and the like become suggestions.
+
+import { dirname, resolve } from "node:path";
+import { Config, type Finding, oneLine, type ServerConfig, ToolgateError } from "../../contracts/index.js";
+import { ConfigFile } from "./file.js";
+import { serverFindings } from "./foreign.js";
+import { describeIssue, pathText, typeOf } from "./issues.js";
+import { type Path, parseStrictJson } from "./json.js";
+import { type Refuse, refusals } from "./refuse.js";
+import { secretsOf } from "./secrets.js";
+import { inFolder, namesProblem, readServer } from "./servers.js";
+import { readText } from "./text.js";
+import { unknownKeys } from "./unknown.js";
+import { type Environment, expandVariables, type VariableProblem } from "./variables.js";
+
+/** Shorter secrets can be guessed. */
+const SECRET_CHARS = 32;
+
+export interface Loaded {
+  readonly config: Config;
+  /** Warnings: unknown and ignored keys, rules that other hosts' keys suggest, doubtful values. */
+  readonly findings: readonly Finding[];
+}
+
+export interface ResolveOptions {
+  /** The folder that relative paths are relative to. */
+  readonly folder: string;
+  readonly env: Environment;
+  /** The text the value was read from: lets a refusal say line and column. */
+  readonly text?: string;
+  /** The file's name for refusals, as the user gave it. */
+  readonly file?: string;
+}
+
+/**
+ * Reads the configuration at `path`. Throws `ToolgateError`: `config_unreadable` (no such file, not a file, too large,
+ * not UTF-8 text), `config_invalid` (not JSON, or a value that does not belong there), `config_variable` (an unset
+ * variable).
+ */
+export async function readConfig(path: string, env: Environment): Promise<Loaded> {
+  const text = await readText(path);
+  const parsed = parseStrictJson(text, { comments: true, whenEmpty: {} }); // R4
+  if (!parsed.ok) {
+    const { line, column, problem } = parsed;
+    throw new ToolgateError(
+      "config_invalid",
+      `${oneLine(path)}:${line}:${column}: ${problem}`,
+      "correct the JSON there; comments and a trailing comma are taken",
+      { data: { path, line, column } },
+    );
+  }
+  return resolveConfig(parsed.value, { folder: dirname(resolve(path)), env, text, file: path });
+}
+
+/** Checks a configuration given as a value and fills in what it leaves out. Throws as `readConfig` does. */
+export function resolveConfig(value: unknown, options: ResolveOptions): Loaded {
+  const refuse = refusals(options);
+  if (typeof value !== "object" || value === null || Array.isArray(value))
+    throw refuse([], `a configuration must be an object, not ${typeOf(value)}`, "write `{}` for one without servers");
+  const { kept, disabled } = withoutDisabled(value as Record<string, unknown>);
+  const expanded = expandVariables(kept, options.env);
+  if ("kind" in expanded) throw variableError(expanded, refuse);
+  const findings = unknownKeys(kept);
+  const file = checked(expanded.value, kept, refuse);
+  const servers = readServers(file, options.folder, findings, refuse);
+  checkNames(Object.keys(servers), file, refuse);
+  checkSecret(file, refuse);
+  const store =
+    file.store.kind === "sqlite" ? { ...file.store, path: inFolder(options.folder, file.store.path) } : file.store;
+  const { $schema, servers: _, mcpServers: __, model, ...rest } = file;
+  const config = Config.parse({
+    ...rest,
+    ...(model === undefined ? {} : { model: scripted(model, options.folder) }),
+    mcpServers: servers,
+    ...(disabled.length === 0 ? {} : { disabledServers: disabled }),
+    store,
+    secrets: secretsOf({
+      used: expanded.used,
+      servers: Object.values(servers),
+      approvalSecret: file.approvals.secret,
+      databaseUrl: file.store.kind === "postgres" ? file.store.url : undefined,
+    }),
+    folder: resolve(options.folder),
+  });
+  return { config, findings };
+}
+
+/** The value without the servers that are left out (R3), and their names. */
+function withoutDisabled(value: Record<string, unknown>): { kept: Record<string, unknown>; disabled: string[] } {
+  const kept = { ...value };
+  const disabled: string[] = [];
+  for (const key of ["mcpServers", "servers"]) {
+    const servers = kept[key];
+    if (typeof servers !== "object" || servers === null || Array.isArray(servers)) continue;
+    const isOff = ([, server]: [string, { disabled?: unknown } | null]) => server?.disabled === true;
+    const entries = Object.entries(servers);
+    disabled.push(...entries.filter(isOff).map(([name]) => name));
+    kept[key] = Object.fromEntries(entries.filter((entry) => !isOff(entry)));
+  }
+  return { kept, disabled };
+}
+
+function variableError(problem: VariableProblem, refuse: Refuse): ToolgateError {
+  const key = `\`${pathText(problem.path)}\``;
+  const { name } = problem;
+  switch (problem.kind) {
+    case "unset": {
+      const hint = `set \`${name}\`, or give a default: \`\${${name}:-default}\``;
+      return refuse(problem.path, `${key} needs the variable \`${name}\`, which is not set`, hint, "config_variable");
+    }
+    case "foreign": {
+      const hint = `write \`\${VAR}\` or \`\${VAR:-default}\`: variables of the environment are the only ones`;
+      return refuse(problem.path, `${key} holds \`${name}\`, which toolgate cannot fill in`, hint, "config_variable");
+    }
+    case "shape":
+      return refuse(problem.path, `${key} ${name}`, "a configuration is plain JSON");
+  }
+}
+
+function checked(value: unknown, given: unknown, refuse: Refuse): ConfigFile {
+  const result = ConfigFile.safeParse(value);
+  if (result.success) return result.data;
+  const [first, ...others] = result.error.issues;
+  const issue = first as NonNullable<typeof first>;
+  const path = issue.path.filter((part) => typeof part !== "symbol");
+  const more = others.length === 0 ? "" : `, and ${others.length} more`;
+  const problem = `\`${pathText(path)}\` ${describeIssue(issue, valueAt(given, path))}${more}`;
+  throw refuse(path, problem, "toolgate.schema.json lists every key and what it takes");
+}
+
+function valueAt(value: unknown, path: Path): unknown {
+  let at = value;
+  for (const part of path) {
+    if (typeof at !== "object" || at === null || !Object.hasOwn(at, part)) return undefined;
+    at = (at as Record<string | number, unknown>)[part];
+  }
+  return at;
+}
+
+function readServers(file: ConfigFile, folder: string, findings: Finding[], refuse: Refuse) {
+  const servers: Record<string, ServerConfig> = {};
+  for (const key of ["mcpServers", "servers"] as const) {
+    for (const [name, server] of Object.entries(file[key])) {
+      const path = [key, name];
+      if (Object.hasOwn(servers, name))
+        throw refuse(path, `\`${pathText(path)}\` is also in \`mcpServers\``, "keep one, or rename one");
+      const read = readServer(server, folder);
+      if ("problem" in read) {
+        const at = [...path, ...read.key];
+        throw refuse(at, `\`${pathText(at)}\` ${read.problem}`, read.hint);
+      }
+      servers[name] = read.server;
+      findings.push(...serverFindings(name, pathText(path), server, read.ignored));
+    }
+  }
+  return servers;
+}
+
+function checkNames(names: readonly string[], file: ConfigFile, refuse: Refuse): void {
+  const { limits } = file.catalog;
+  for (const key of ["serverName", "toolName"] as const) {
+    const pattern = limits[key];
+    if (pattern === undefined || isPattern(pattern)) continue;
+    const path = ["catalog", "limits", key];
+    throw refuse(
+      path,
+      `\`${pathText(path)}\` is not a regular expression`,
+      "write one as in JavaScript, without slashes",
+    );
+  }
+  const wrong = namesProblem(names, limits.serverName);
+  if (wrong === undefined) return;
+  const path = [Object.hasOwn(file.mcpServers, wrong.name) ? "mcpServers" : "servers", wrong.name];
+  throw refuse(path, `server \`${oneLine(wrong.name, 60)}\` ${wrong.problem}`, wrong.hint);
+}
+
+function isPattern(text: string): boolean {
+  try {
+    new RegExp(`^(?:${text})$`, "u");
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function checkSecret(file: ConfigFile, refuse: Refuse): void {
+  const { secret } = file.approvals;
+  if (secret === undefined || secret.length >= SECRET_CHARS) return;
+  const problem = `\`approvals.secret\` has ${secret.length} characters and needs at least ${SECRET_CHARS}`;
+  const make = "node -e \"console.log(require('crypto').randomBytes(32).toString('base64url'))\"";
+  throw refuse(["approvals", "secret"], problem, `make one with: ${make}`);
+}
+
+/** `scripted:` paths become absolute; every other model name stays as it is. */
+function scripted(model: string, folder: string): string {
+  const path = /^scripted:(.+)$/s.exec(model)?.[1];
+  return path === undefined ? model : `scripted:${inFolder(folder, path)}`;
+}

@@ -1,0 +1,71 @@
+// Which folders a configured server can be expected to write, as far as its configuration shows.
+//
+//   W1. A root is a folder that stands in a stdio server's arguments (`/srv`, `./data`, `--root=/srv`) or environment,
+//       or the folder it starts in. Files, such as a script, are no roots.
+//   W2. Starting in the configuration's own folder is what every server does by default and is no sign of writing
+//       there; starting above it, or inside the store, is.
+//   W3. Symbolic links are followed on both sides.
+
+import { realpathSync, statSync } from "node:fs";
+import { isAbsolute, relative, resolve, sep } from "node:path";
+import type { Config, StdioServer } from "../../contracts/index.js";
+
+/** Something of toolgate's that no server may write, inside a folder that one may. */
+export interface ExposedPath {
+  readonly what: "configuration" | "store";
+  readonly root: string;
+}
+
+/** What of toolgate's own a server could write, one entry per thing. */
+export function exposedBy(server: StdioServer, config: Config): ExposedPath[] {
+  const folder = real(config.folder);
+  const store = config.store.kind === "sqlite" ? real(config.store.path) : undefined;
+  const cwd = real(server.cwd);
+  const roots = [...namedFolders(server), ...(cwd === folder ? [] : [cwd])]; // W2
+  const exposed: ExposedPath[] = [];
+  const holdsFile = roots.find((root) => contains(root, folder));
+  if (holdsFile !== undefined) exposed.push({ what: "configuration", root: holdsFile });
+  const holdsStore = store && roots.find((root) => contains(root, store) || contains(store, root));
+  if (holdsStore) exposed.push({ what: "store", root: holdsStore });
+  return exposed;
+}
+
+/** Variables whose folders say nothing about what a server writes. */
+const NOT_ROOTS = new Set(["HOME", "PWD", "TMPDIR", "TMP", "TEMP", "USERPROFILE"]);
+
+function namedFolders(server: StdioServer): string[] {
+  const fromEnv = Object.entries(server.env).flatMap(([name, value]) => (NOT_ROOTS.has(name) ? [] : [value]));
+  const fromArgs = server.args.flatMap((arg) => (arg.startsWith("-") ? arg.split("=").slice(1, 2) : [arg]));
+  return [...fromArgs, ...fromEnv].flatMap((text) => {
+    const path = resolve(server.cwd, text);
+    return looksLikePath(text) && isFolder(path) ? [real(path)] : [];
+  });
+}
+
+function looksLikePath(text: string): boolean {
+  return text !== "" && !text.includes("\0") && !/^[a-z][a-z0-9+.-]+:/i.test(text) && text.length < 4_096;
+}
+
+function isFolder(path: string): boolean {
+  try {
+    return statSync(path).isDirectory();
+  } catch {
+    return false;
+  }
+}
+
+/** The path without links; for what is not there yet, that of its nearest folder that is. (W3) */
+function real(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    const parent = resolve(path, "..");
+    return parent === path ? path : resolve(real(parent), relative(parent, path));
+  }
+}
+
+/** Whether `inner` is `outer` or lies in it. */
+function contains(outer: string, inner: string): boolean {
+  const way = relative(outer, inner);
+  return way === "" || (way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way));
+}

@@ -1,0 +1,50 @@
+// Keys of the file that mean nothing, each with the key that was probably meant.
+
+import { z } from "zod";
+import { type Finding, nearest } from "../../contracts/index.js";
+import { ConfigFile } from "./file.js";
+import { pathText } from "./issues.js";
+import type { Path } from "./json.js";
+
+/** A warning for each unknown key of a file's value, in the order they stand. */
+export function unknownKeys(value: unknown): Finding[] {
+  const findings: Finding[] = [];
+  walk(ConfigFile, value, [], findings);
+  return findings;
+}
+
+function walk(schema: z.core.$ZodType, value: unknown, path: Path, findings: Finding[]): void {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return;
+  const inner = unwrap(schema, value);
+  if (inner instanceof z.ZodRecord) {
+    for (const [key, item] of Object.entries(value)) walk(inner.valueType, item, [...path, key], findings);
+  } else if (inner instanceof z.ZodObject) {
+    const shape: z.core.$ZodShape = inner.shape;
+    for (const [key, item] of Object.entries(value)) {
+      const field = Object.hasOwn(shape, key) ? shape[key] : undefined;
+      if (field) walk(field, item, [...path, key], findings);
+      else findings.push(unknown([...path, key], nearest(key, Object.keys(shape), 1)[0]));
+    }
+  }
+}
+
+/** The schema that names the keys of `value`, out of wrappers and unions. */
+function unwrap(schema: z.core.$ZodType, value: object): z.core.$ZodType {
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault)
+    return unwrap(schema.unwrap(), value);
+  if (schema instanceof z.ZodDiscriminatedUnion) {
+    const kind = schema.def.discriminator;
+    const given = (value as Record<string, unknown>)[kind];
+    const option = schema.options.find(
+      (candidate) => candidate instanceof z.ZodObject && candidate.shape[kind]?.safeParse(given).success,
+    );
+    return option ?? schema;
+  }
+  return schema;
+}
+
+function unknown(path: Path, meant: string | undefined): Finding {
+  const advice = meant === undefined ? "" : `; did you mean \`${meant}\`?`;
+  const message = `unknown key \`${pathText(path)}\` is ignored${advice}`;
+  return { level: "warning", code: "unknown_key", message };
+}

@@ -1,0 +1,78 @@
+// Fills `${VAR}` and `${VAR:-default}` into every string of a configuration.
+//
+//   V1. An unset variable without a default is an error that names the variable and the key; never an empty string.
+//   V2. As in a shell, `:-` also covers a variable that is set to nothing.
+//   V3. One pass: what a variable holds is not expanded again.
+//   V4. Keys are not expanded. Foreign forms such as `${env:VAR}` and `${input:id}`, and a missing brace, are refused,
+//       not passed on. Text that begins like no name (`${}`, `${1}`, `$VAR`) stays as it is.
+//   V5. The result shares nothing with what it was made from; nesting is bounded, so no value can overflow the stack.
+
+import { oneLine } from "../../contracts/index.js";
+import { MAX_JSON_DEPTH, type Path } from "./json.js";
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** What an expansion found besides the value. */
+export interface Expanded {
+  readonly value: unknown;
+  /** Variables of the environment that were filled in, with what they hold. */
+  readonly used: ReadonlyMap<string, string>;
+}
+
+/** Why a string cannot be expanded. */
+export interface VariableProblem {
+  readonly path: Path;
+  readonly kind: "unset" | "foreign" | "shape";
+  /** The variable's name, the foreign form, or a sentence's end. */
+  readonly name: string;
+}
+
+/** Ours first, with name and default; then whatever else begins like a reference: a foreign form, or no closing brace. */
+const REFERENCE = /\$\{([A-Za-z_]\w*)(?::-([^}]*))?\}|\$\{[A-Za-z_]\w*(?::\w*\}?)?/g;
+
+/** Expands every string of `value`, or says what stands in the way of the first that cannot be. */
+export function expandVariables(value: unknown, env: Environment): Expanded | VariableProblem {
+  const used = new Map<string, string>();
+  try {
+    return { value: expand(value, [], env, used), used };
+  } catch (cause) {
+    if (cause instanceof Stop) return cause.problem;
+    throw cause;
+  }
+}
+
+class Stop extends Error {
+  constructor(readonly problem: VariableProblem) {
+    super(problem.kind);
+  }
+}
+
+function expand(value: unknown, path: Path, env: Environment, used: Map<string, string>): unknown {
+  if (path.length > MAX_JSON_DEPTH) stop(path, "shape", `is nested deeper than ${MAX_JSON_DEPTH}`); // V5
+  if (typeof value === "string") return fill(value, path, env, used);
+  if (Array.isArray(value)) return value.map((item, index) => expand(item, [...path, index], env, used));
+  if (typeof value !== "object" || value === null) return value;
+  const copy: Record<string, unknown> = {};
+  for (const [key, item] of Object.entries(value)) {
+    if (key === "__proto__") stop(path, "shape", "has a key named `__proto__`");
+    if (item !== undefined) copy[key] = expand(item, [...path, key], env, used);
+  }
+  return copy;
+}
+
+function fill(text: string, path: Path, env: Environment, used: Map<string, string>): string {
+  return text.replace(REFERENCE, (whole: string, name: string | undefined, fallback: string | undefined) => {
+    if (name === undefined) return stop(path, "foreign", oneLine(whole, 60)); // V4
+    const held = Object.hasOwn(env, name) ? env[name] : undefined;
+    if (held !== undefined && (held !== "" || fallback === undefined)) {
+      used.set(name, held);
+      return held;
+    }
+    if (fallback === undefined) return stop(path, "unset", name); // V1
+    return fallback; // V2
+  });
+}
+
+function stop(path: Path, kind: VariableProblem["kind"], name: string): never {
+  throw new Stop({ path, kind, name });
+}

@@ -1,0 +1,190 @@
+// Memory ledger: for tests and for hosts that say they want nothing kept. Dies with its process.
+//
+// Every value is copied on its way in and out, as a store on disk would copy it, so that nobody holds a row that changes
+// under them. A step that throws leaves what was written before it; the rules write only after they have ruled.
+
+import type { Digest, OperationRow, Proposal, ToolSnapshot } from "../../contracts/index.js";
+import type { Moment } from "../../execution/clock.js";
+import type { Ledger, LedgerDeps, ModelRequestRecord } from "../../execution/ledger.js";
+import { isAhead, isRepeat, isUnknown } from "../../execution/machine.js";
+import { createLedger } from "./core.js";
+import { NO_TURN, type Question, runNow, type Tables, type TurnCounters } from "./tables.js";
+
+/** A ledger in memory. `close` does nothing: the rows stay readable. */
+export function createMemoryLedger(deps: LedgerDeps): Ledger {
+  const tables = memoryTables();
+  return createLedger(
+    {
+      write: async (steps) => runNow(steps(tables)),
+      read: async (steps) => runNow(steps(tables)),
+      close: async () => undefined,
+    },
+    deps,
+  );
+}
+
+interface Thread {
+  readonly rows: Digest[];
+  lastAt: number;
+  lastSeq: number;
+}
+
+function memoryTables(): Tables {
+  let clock: Moment | undefined;
+  const snapshots = new Map<Digest, ToolSnapshot>();
+  const requests = new Map<string, ModelRequestRecord>();
+  const proposals = new Map<string, Proposal>();
+  const threads = new Map<string, Thread>();
+  const turns = new Map<string, TurnCounters>();
+  const rows = new Map<Digest, OperationRow>();
+  const haltScopes = new Map<Digest, "thread" | "server">();
+  const questions = new Map<string, Question>();
+  const current = new Map<Digest, string>();
+  const latest = new Map<string, Moment>();
+
+  const thread = (threadId: string): Thread => {
+    const known = threads.get(threadId) ?? { rows: [], lastAt: 0, lastSeq: 0 };
+    threads.set(threadId, known);
+    return known;
+  };
+  const rowsOf = (threadId: string | undefined): OperationRow[] =>
+    threadId === undefined
+      ? [...rows.values()]
+      : (threads.get(threadId)?.rows ?? []).map((id) => rows.get(id) as OperationRow);
+  const writesOf = (threadId: string | undefined) => rowsOf(threadId).filter((row) => row.operation.effect === "write");
+  const currentOf = (operationId: Digest) => questions.get(current.get(operationId) ?? "");
+
+  return {
+    clock: () => clock,
+    setClock: (moment) => {
+      clock = moment;
+    },
+
+    addSnapshot: (snapshot) => {
+      if (!snapshots.has(snapshot.id)) snapshots.set(snapshot.id, copy(snapshot));
+    },
+    snapshot: (id) => maybe(snapshots.get(id)),
+
+    addModelRequest: (record) => {
+      if (requests.has(record.requestId)) return false;
+      const { proposal, ...rest } = record;
+      const fresh = proposal !== undefined && !proposals.has(proposal.proposalId);
+      if (fresh) proposals.set(proposal.proposalId, copy(proposal));
+      requests.set(record.requestId, copy(fresh ? record : rest));
+      return true;
+    },
+    modelRequests: (threadId, turnId) =>
+      [...requests.values()].filter((one) => one.threadId === threadId && one.turnId === turnId).map(copy),
+    proposal: (proposalId) => maybe(proposals.get(proposalId)),
+
+    row: (operationId) => maybe(rows.get(operationId)),
+    putRow: (row) => {
+      if (!rows.has(row.operation.id)) thread(row.threadId).rows.push(row.operation.id);
+      rows.set(row.operation.id, copy(row));
+    },
+    rowsOfProposal: (proposalId) => rowsOf(undefined).filter((row) => row.operation.proposalId === proposalId).map(copy),
+    rowsOfThread: (threadId, turnId) =>
+      rowsOf(threadId)
+        .filter((row) => turnId === undefined || row.turnId === turnId)
+        .map(copy),
+    dispatching: (threadId) => rowsOf(threadId).filter((row) => row.state === "dispatching").map(copy),
+    unknownWrites: (threadId) => writesOf(threadId).filter(isUnknown).map(copy),
+    identicalWrites: (threadId, call) =>
+      writesOf(threadId)
+        .filter(
+          ({ operation }) =>
+            operation.argumentsDigest === call.argumentsDigest &&
+            operation.server === call.server &&
+            operation.tool === call.tool,
+        )
+        .filter(isRepeat)
+        .map(copy),
+    writesAfter: (threadId, seq) =>
+      writesOf(threadId)
+        .filter((row) => (row.seq ?? 0) > seq && isAhead(row))
+        .sort((a, b) => (a.seq ?? 0) - (b.seq ?? 0))
+        .map(copy),
+    nextSeq: (threadId) => {
+      const known = thread(threadId);
+      known.lastSeq += 1;
+      return known.lastSeq;
+    },
+    haltScope: (operationId) => haltScopes.get(operationId) ?? "thread",
+    setHaltScope: (operationId, scope) => {
+      haltScopes.set(operationId, scope);
+    },
+    renew: (owner, leaseUntil) => {
+      for (const row of rows.values()) {
+        const inHand = row.state === "claimed" || row.state === "dispatching";
+        if (inHand && JSON.stringify(row.owner) === JSON.stringify(copy(owner))) {
+          rows.set(row.operation.id, { ...row, leaseUntil });
+        }
+      }
+    },
+
+    turn: (threadId, turnId) => turns.get(turnKey(threadId, turnId)) ?? NO_TURN,
+    addToTurn: (threadId, turnId, more) => {
+      thread(threadId);
+      const was = turns.get(turnKey(threadId, turnId)) ?? NO_TURN;
+      turns.set(turnKey(threadId, turnId), {
+        modelRequests: was.modelRequests + (more.modelRequests ?? 0),
+        calls: was.calls + (more.calls ?? 0),
+        writes: was.writes + (more.writes ?? 0),
+        activeMs: was.activeMs + (more.activeMs ?? 0),
+        budgetSpent: was.budgetSpent || more.budgetSpent === true,
+        finalMade: was.finalMade || more.finalMade === true,
+      });
+    },
+    rejectedByPerson: (threadId, turnId) =>
+      rowsOf(threadId)
+        .filter((row) => row.turnId === turnId && row.outcome?.status === "rejected" && row.outcome.reason === "person")
+        .map(copy),
+
+    addQuestion: (question) => {
+      questions.set(question.request.approvalId, copy(question));
+      current.set(question.request.operationId, question.request.approvalId);
+    },
+    question: (approvalId) => maybe(questions.get(approvalId)),
+    currentQuestion: (operationId) => maybe(currentOf(operationId)),
+    setVerdict: (approvalId, verdict, answeredElapsed) => {
+      const question = questions.get(approvalId);
+      if (!question) return;
+      questions.set(approvalId, copy({ ...question, verdict, answeredElapsed }));
+      const proposalId = rows.get(question.request.operationId)?.operation.proposalId ?? "";
+      const was = latest.get(proposalId) ?? { at: verdict.at, elapsed: answeredElapsed };
+      const moment = { at: Math.max(was.at, verdict.at), elapsed: Math.max(was.elapsed, answeredElapsed) };
+      latest.set(proposalId, moment);
+    },
+    consume: (approvalId) => {
+      const question = questions.get(approvalId);
+      if (question) questions.set(approvalId, { ...question, consumed: true });
+    },
+    lastVerdict: (proposalId) => latest.get(proposalId),
+    openQuestions: (threadId) =>
+      rowsOf(threadId).flatMap((row) => {
+        const question = row.state === "settled" ? undefined : currentOf(row.operation.id);
+        return question && question.verdict === undefined ? [{ question: copy(question), row: copy(row) }] : [];
+      }),
+
+    threads: () =>
+      [...threads]
+        .reverse()
+        .sort(([, a], [, b]) => b.lastAt - a.lastAt)
+        .map(([threadId, { lastAt }]) => ({ threadId, lastAt })),
+    touch: (threadId, at) => {
+      thread(threadId).lastAt = at;
+    },
+  };
+}
+
+function turnKey(threadId: string, turnId: string): string {
+  return JSON.stringify([threadId, turnId]);
+}
+
+function copy<T>(value: T): T {
+  return JSON.parse(JSON.stringify(value)) as T;
+}
+
+function maybe<T>(value: T | undefined): T | undefined {
+  return value === undefined ? undefined : copy(value);
+}

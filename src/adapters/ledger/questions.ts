@@ -1,0 +1,133 @@
+// Questions: asking and answering, as steps of one transaction each.
+//
+//   L6. The first answer wins; a later one changes nothing and is told what stands.
+//   Q1. Asking is idempotent: a question that shows as much, about the same tool definition, stays. One that shows
+//       less is replaced; the newest question is the current one, and only its verdict counts.
+//   Q2. An expired question is not replaced: it settles its operation when it is answered or claimed.
+
+import { type Digest, type OperationRow, type Outcome, rejected, type Verdict } from "../../contracts/index.js";
+import type { Answered, AnswerResult, Asked, NewRequest } from "../../execution/ledger.js";
+import { isUndecided, ownerGone, proposed, rederived, settled } from "../../execution/machine.js";
+import { asAsked, isForeign, putSettled, questionExpired, type Session } from "./session.js";
+import { get, type Question, type Steps } from "./tables.js";
+
+export function* ask(session: Session, requests: readonly NewRequest[]): Steps<Asked[]> {
+  const asked: Asked[] = [];
+  for (const request of requests) asked.push(yield* askOne(session, request));
+  return asked;
+}
+
+function* askOne(session: Session, wanted: NewRequest): Steps<Asked> {
+  const { tables, now } = session;
+  const { operation, toolDigest } = wanted;
+  const row = yield* get(tables.row(operation.id));
+  const fresh = newQuestion(session, wanted);
+  // Nobody can answer what is not stored: a question about another thread's call, or about one that is under way.
+  if (yield* isForeign(session, operation, row, wanted)) return asAsked(fresh);
+  const current = yield* get(tables.currentQuestion(operation.id));
+  if (row !== undefined && !isUndecided(row, session)) return asAsked(current ?? fresh);
+  if (current !== undefined && (shows(current, wanted) || questionExpired(current, session.moment))) {
+    return asAsked(current); // Q1, Q2
+  }
+  yield* get(tables.putRow(row ? rederived(row, operation, toolDigest) : proposed(operation, wanted, toolDigest, now)));
+  yield* get(tables.addQuestion(fresh));
+  yield* get(tables.touch(wanted.threadId, now));
+  return asAsked(fresh);
+}
+
+function newQuestion(session: Session, wanted: NewRequest): Question {
+  const { approvalId, operation, threadId, scope, toolDigest, why, seen, ttlMs } = wanted;
+  const { id: operationId, argumentsDigest } = operation;
+  const times = { createdAt: session.now, expiresAt: session.now + ttlMs };
+  return {
+    request: { approvalId, operationId, threadId, scope, argumentsDigest, toolDigest, why, seen: [...seen], ...times },
+    madeElapsed: session.moment.elapsed,
+    consumed: false,
+  };
+}
+
+function shows(current: Question, wanted: NewRequest): boolean {
+  const shown = new Set(current.request.seen);
+  return current.request.toolDigest === wanted.toolDigest && wanted.seen.every((id) => shown.has(id));
+}
+
+export function* asked(session: Session, operationIds: readonly Digest[]): Steps<Asked[]> {
+  const found: Asked[] = [];
+  for (const id of operationIds) {
+    const question = yield* get(session.tables.currentQuestion(id));
+    if (question) found.push(asAsked(question));
+  }
+  return found;
+}
+
+export function* openRequests(session: Session, threadId?: string): Steps<(Asked & { row: OperationRow })[]> {
+  const open = yield* get(session.tables.openQuestions(threadId));
+  return open
+    .filter(({ question }) => !questionExpired(question, session.moment))
+    .filter(({ row }) => row.state === "proposed" || (row.state === "claimed" && ownerGone(row, session)))
+    .map(({ question, row }) => ({ ...asAsked(question), row }));
+}
+
+export function* answer(session: Session, answers: readonly Answered[]): Steps<AnswerResult[]> {
+  const results: AnswerResult[] = [];
+  for (const one of answers) results.push(yield* answerOne(session, one));
+  return results;
+}
+
+function* answerOne(session: Session, given: Answered): Steps<AnswerResult> {
+  const { tables, now, moment } = session;
+  const question = yield* get(tables.question(given.verdict.approvalId));
+  const row = question && (yield* get(tables.row(question.request.operationId)));
+  if (!question || !row || !isAbout(given.verdict, question)) return { kind: "not_found" };
+  const stored = question.verdict;
+  const already = { kind: "already_decided", ...(stored ? { verdict: stored } : {}), row } as const;
+  if (stored && (question.consumed || given.supersedes !== stored.mac)) return already; // L6
+  const current = yield* get(tables.currentQuestion(question.request.operationId));
+  if (current?.request.approvalId !== question.request.approvalId || !isUndecided(row, session)) return already;
+  if (questionExpired({ ...question, verdict: given.verdict }, moment)) {
+    const outcome = rejected("expired", "expiry", "nobody answered in time; it was not run");
+    if (row.state !== "settled") yield* putSettled(session, settled(row, outcome, now));
+    return { kind: "expired" };
+  }
+  const { edit } = given;
+  const target = edit && (yield* get(tables.row(edit.request.operation.id)));
+  if (target) return { kind: "already_decided", row: target }; // edited into a call that has a row of its own
+
+  yield* get(tables.setVerdict(question.request.approvalId, given.verdict, moment.elapsed));
+  const outcome = given.settles ?? implied(given.verdict);
+  if (outcome) {
+    const replacedBy = edit ? { replacedBy: edit.request.operation.id } : {};
+    yield* putSettled(session, { ...settled(row, outcome, now), ...replacedBy });
+  }
+  if (edit) yield* putEdit(session, row, edit);
+  yield* get(tables.touch(row.threadId, now));
+  return { kind: "stored" };
+}
+
+/** Whether a verdict is an answer to this question and no other. */
+function isAbout(verdict: Verdict, { request }: Question): boolean {
+  return (["operationId", "threadId", "scope", "argumentsDigest", "toolDigest"] as const).every(
+    (field) => verdict[field] === request[field],
+  );
+}
+
+/** What a verdict means for its operation where the caller did not say. */
+function implied(verdict: Verdict): Outcome | undefined {
+  switch (verdict.type) {
+    case "approve":
+      return undefined;
+    case "reject":
+      return rejected("person", "person", verdict.message ?? "a person rejected it");
+    case "edit":
+      return rejected("edited", "person", "a person changed its arguments");
+  }
+}
+
+/** The edited call: an operation of its own, asked about and approved in one step. */
+function* putEdit(session: Session, old: OperationRow, edit: NonNullable<Answered["edit"]>): Steps<void> {
+  const { request, verdict } = edit;
+  const operation = { ...request.operation, replaces: old.operation.id };
+  yield* get(session.tables.putRow(proposed(operation, request, request.toolDigest, session.now)));
+  yield* get(session.tables.addQuestion(newQuestion(session, request)));
+  yield* get(session.tables.setVerdict(request.approvalId, verdict, session.moment.elapsed));
+}

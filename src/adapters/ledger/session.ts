@@ -1,0 +1,82 @@
+// Session: what the steps of one transaction share: the tables, the time, and who may still be alive.
+
+import { type Digest, digest, type Operation, type OperationRow, rejected } from "../../contracts/index.js";
+import { type Moment, outlived } from "../../execution/clock.js";
+import type { Asked } from "../../execution/ledger.js";
+import { lost, ownerGone, type Place, proposed, settled, type Watch } from "../../execution/machine.js";
+import { get, type Question, type Steps, type Tables } from "./tables.js";
+
+export interface Session extends Watch {
+  readonly tables: Tables;
+  readonly moment: Moment;
+}
+
+/** Puts a row that is settled now, and what its thread and turn keep of it. */
+export function* putSettled(session: Session, row: OperationRow): Steps<void> {
+  yield* get(session.tables.putRow(row));
+  yield* get(session.tables.touch(row.threadId, session.now));
+  if (row.outcome?.reason === "budget") {
+    yield* get(session.tables.addToTurn(row.threadId, row.turnId, { budgetSpent: true }));
+  }
+}
+
+/** Settles the row of each write (and read) that the owner of a dead process left in `dispatching`. Returns them. */
+export function* sweepRows(session: Session, threadId: string | undefined, reads: boolean): Steps<OperationRow[]> {
+  const swept: OperationRow[] = [];
+  for (const row of yield* get(session.tables.dispatching(threadId))) {
+    if (row.operation.effect === "read" && !reads) continue;
+    if (!ownerGone(row, session)) continue;
+    const after = lost(row, session.now);
+    yield* putSettled(session, after);
+    swept.push(after);
+  }
+  return swept;
+}
+
+/** Whether an operation is, by the host's own record, of another thread or scope, or another call under the same id. */
+export function* isForeign(
+  session: Session,
+  operation: Operation,
+  row: OperationRow | undefined,
+  place: Pick<Place, "threadId" | "scope">,
+): Steps<boolean> {
+  if (row && (row.operation.argumentsDigest !== operation.argumentsDigest || !samePlace(row, place))) return true;
+  const proposal = yield* get(session.tables.proposal(operation.proposalId));
+  return proposal !== undefined && !samePlace(proposal, place);
+}
+
+function samePlace(a: Pick<Place, "threadId" | "scope">, b: Pick<Place, "threadId" | "scope">): boolean {
+  return a.threadId === b.threadId && a.scope === b.scope;
+}
+
+/**
+ * Refuses an operation of another thread. The record of the attempt is kept under an id of its own, so that the true
+ * thread's operation, which may be yet to come, is not taken by it.
+ */
+export function* refuseForeign(
+  session: Session,
+  operation: Operation,
+  place: Place,
+  toolDigest: Digest | null,
+): Steps<OperationRow> {
+  const outcome = rejected("other_thread", "host", "this call belongs to another thread; it was not run");
+  const answer = settled(proposed(operation, place, toolDigest, session.now), outcome, session.now);
+  const id = digest(["other_thread", place.threadId, place.scope, operation.id]);
+  if ((yield* get(session.tables.row(id))) === undefined) {
+    const kept = { ...operation, id, proposalId: `other_thread:${operation.proposalId}` };
+    yield* putSettled(session, { ...answer, operation: kept });
+  }
+  return answer;
+}
+
+/** Whether a question can no longer be answered, nor its answer be used. By the earlier of its own and the sealed time. */
+export function questionExpired(question: Question, moment: Moment): boolean {
+  const { createdAt, expiresAt } = question.request;
+  const until = Math.min(expiresAt, question.verdict?.expiresAt ?? expiresAt);
+  return outlived({ at: createdAt, elapsed: question.madeElapsed }, until - createdAt, moment);
+}
+
+export function asAsked(question: Question): Asked {
+  const { request, verdict, consumed } = question;
+  return { request, ...(verdict === undefined ? {} : { verdict }), consumed };
+}

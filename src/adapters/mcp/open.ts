@@ -1,0 +1,208 @@
+// Opens one connection to one server, or says in one line why it cannot be opened.
+//
+//   N1. Version negotiation happens on the connection itself: no second process is started to find out.
+//   N2. A server that ends at a request it does not know (`server/discover`) is started once more and greeted the old way.
+//   N3. Whatever was started for a connection that did not come about is ended.
+
+import {
+  Client,
+  SSEClientTransport,
+  StreamableHTTPClientTransport,
+  type Transport,
+} from "@modelcontextprotocol/client";
+import type { HttpServer, ServerConfig, StdioServer } from "../../contracts/index.js";
+import { Connection } from "./connection.js";
+import { observedFetch } from "./http.js";
+import { Observer } from "./observe.js";
+import { messageOf, type Say, ServerProblem } from "./problem.js";
+import { StdioTransport } from "./stdio.js";
+
+const CLIENT = { name: "toolgate", version: "0.1.0" };
+/** How long a stdio server may be silent to `server/discover` before it is greeted the old way. */
+const PROBE_MS = 10_000;
+/** How long the end of an HTTP session may take. */
+const GOODBYE_MS = 1_000;
+
+type Mode = "auto" | "modern" | "legacy";
+
+export interface OpenHooks {
+  readonly say: Say;
+  /** Asked before every start. Throws a `ServerProblem` when there were too many. */
+  readonly mayStart: () => void;
+  readonly onListChanged: () => void;
+  /** The connection is lost or of no more use. */
+  readonly onLost: (connection: Connection, reason: string) => void;
+  /** Aborted when the host closes: an attempt under way gives up. */
+  readonly closing: AbortSignal;
+  /** Work that goes on in the background and ends something. */
+  readonly onEnding: (work: Promise<void>) => void;
+}
+
+/** Throws a `ServerProblem`, its message not redacted yet. */
+export async function open(
+  name: string,
+  config: ServerConfig,
+  timeoutMs: number,
+  hooks: OpenHooks,
+): Promise<Connection> {
+  const mode = modeOf(config);
+  hooks.mayStart();
+  const first = new Attempt(name, config, timeoutMs, hooks);
+  try {
+    return await first.connect(mode);
+  } catch (error) {
+    if (!(mode === "auto" && first.diedOfProbe)) throw error;
+  }
+  hooks.mayStart(); // N2
+  return new Attempt(name, config, timeoutMs, hooks).connect("legacy");
+}
+
+function modeOf(config: ServerConfig): Mode {
+  if (config.type === "sse") {
+    if (config.protocol === "2026-07-28")
+      throw new ServerProblem("the `sse` transport does not carry protocol 2026-07-28; use `http`");
+    return "legacy";
+  }
+  if (config.protocol === "auto") return "auto";
+  return config.protocol === "2026-07-28" ? "modern" : "legacy";
+}
+
+class Attempt {
+  readonly #name: string;
+  readonly #config: ServerConfig;
+  readonly #timeoutMs: number;
+  readonly #hooks: OpenHooks;
+  readonly #observer: Observer;
+  readonly #transport: Transport;
+  #connection: Connection | undefined;
+  #failure: string | undefined;
+
+  constructor(name: string, config: ServerConfig, timeoutMs: number, hooks: OpenHooks) {
+    this.#name = name;
+    this.#config = config;
+    this.#timeoutMs = timeoutMs;
+    this.#hooks = hooks;
+    this.#observer = new Observer({ onListChanged: hooks.onListChanged, onClose: () => this.#lost() });
+    this.#transport = config.type === "stdio" ? this.#stdio(config) : this.#http(config);
+    this.#observer.attach(this.#transport, { posts: config.type !== "stdio" });
+  }
+
+  /** The process ended while it was asked which protocol it speaks (N2). */
+  get diedOfProbe(): boolean {
+    return (
+      this.#transport instanceof StdioTransport &&
+      this.#transport.died &&
+      this.#observer.lastMethod === "server/discover"
+    );
+  }
+
+  async connect(mode: Mode): Promise<Connection> {
+    const client = new Client(CLIENT, {
+      capabilities: {},
+      versionNegotiation: this.#negotiation(mode),
+      ...(this.#config.protocol === "2025-11-25" ? { supportedProtocolVersions: ["2025-11-25"] } : {}),
+      // On 2026-07-28 changes are told to subscribers only. What comes is seen by the observer.
+      listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: () => {} } },
+    });
+    client.onerror = () => {}; // the observer sees what matters
+    try {
+      const { closing } = this.#hooks;
+      await within(this.#timeoutMs, client.connect(this.#transport, { timeout: this.#timeoutMs }), closing);
+    } catch (error) {
+      const problem = this.#problem(error);
+      this.#hooks.onEnding(this.#end()); // N3
+      throw problem;
+    }
+    const connection = new Connection({
+      name: this.#name,
+      client,
+      observer: this.#observer,
+      say: this.#hooks.say,
+      onUseless: (reason) => this.#hooks.onLost(connection, reason),
+      end: () => this.#end(),
+    });
+    this.#connection = connection;
+    if (this.#transport instanceof StdioTransport && this.#transport.died)
+      throw new ServerProblem(this.#transport.account());
+    return connection;
+  }
+
+  #negotiation(mode: Mode) {
+    const probe = this.#config.type === "stdio" ? Math.min(PROBE_MS, this.#timeoutMs / 2) : this.#timeoutMs;
+    switch (mode) {
+      case "auto":
+        return { mode: "auto" as const, probe: { timeoutMs: probe } };
+      case "modern":
+        return { mode: { pin: "2026-07-28" }, probe: { timeoutMs: this.#timeoutMs } };
+      case "legacy":
+        return { mode: "legacy" as const };
+    }
+  }
+
+  #stdio(config: StdioServer): Transport {
+    return new StdioTransport(config, {
+      limitBytes: () => this.#observer.limitBytes(),
+      onOversize: (id, bytes) => this.#observer.oversize(id, bytes),
+    });
+  }
+
+  #http(config: HttpServer): Transport {
+    const url = new URL(config.url);
+    const options = {
+      fetch: observedFetch(this.#observer, {
+        onFailure: (text) => {
+          this.#failure = text;
+        },
+        onStreamEnd: () => this.#streamEnded(config),
+      }),
+      requestInit: { headers: config.headers },
+    };
+    return config.type === "sse"
+      ? new SSEClientTransport(url, options)
+      : new StreamableHTTPClientTransport(url, options);
+  }
+
+  #streamEnded(config: HttpServer): void {
+    // On the old transport every answer comes by that stream; the SDK would open another one, of another session.
+    if (config.type === "sse") void this.#transport.close().catch(() => {});
+    // Otherwise only notifications were missed, and one of them may have said that the list changed.
+    else this.#hooks.onListChanged();
+  }
+
+  #lost(): string {
+    const reason = this.#transport instanceof StdioTransport ? this.#transport.account() : "the connection was closed";
+    if (this.#connection !== undefined) this.#hooks.onLost(this.#connection, reason);
+    return reason;
+  }
+
+  #problem(error: unknown): ServerProblem {
+    if (error instanceof ServerProblem) return error;
+    if (this.#transport instanceof StdioTransport && this.#transport.died)
+      return new ServerProblem(`it did not start: ${this.#transport.account()}`);
+    return new ServerProblem(this.#failure ?? messageOf(error));
+  }
+
+  async #end(): Promise<void> {
+    if (this.#transport instanceof StreamableHTTPClientTransport)
+      await within(GOODBYE_MS, this.#transport.terminateSession()).catch(() => {});
+    await this.#transport.close().catch(() => {});
+  }
+}
+
+async function within<T>(ms: number, work: Promise<T>, closing?: AbortSignal): Promise<T> {
+  work.catch(() => {}); // also when nobody waits for it any more
+  let timer: NodeJS.Timeout | undefined;
+  let stop = () => {};
+  const cut = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new ServerProblem(`it was not ready within ${ms} ms`)), ms);
+    stop = () => reject(new ServerProblem("toolgate is closing"));
+    if (closing?.aborted === true) stop();
+    closing?.addEventListener("abort", stop, { once: true });
+  });
+  try {
+    return await Promise.race([work, cut]);
+  } finally {
+    clearTimeout(timer);
+    closing?.removeEventListener("abort", stop);
+  }
+}

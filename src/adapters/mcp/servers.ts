@@ -1,0 +1,193 @@
+// The servers of one host: opened once, shared, opened again after a loss, ended together.
+//
+//   D1. One server has at most one living connection; concurrent connects share one attempt.
+//   D2. Starts are bounded: at most `MAX_STARTS` of a server in `WINDOW_MS`, processes and HTTP handshakes alike.
+//   D3. The generation rises with every new connection and whenever a list may have changed unseen.
+//   D4. `close()` waits for writes that may still be answered, then ends everything. Twice is once.
+
+import type { ServerConfig } from "../../contracts/index.js";
+import type { ConnectResult, ServerConnection, Servers } from "../../execution/server.js";
+import type { Connection } from "./connection.js";
+import { open } from "./open.js";
+import { createSay, messageOf, type Say, ServerProblem } from "./problem.js";
+import { Starts } from "./starts.js";
+
+const CONNECT_TIMEOUT_MS = 30_000;
+const MAX_STARTS = 5;
+const WINDOW_MS = 30_000;
+
+export interface McpDeps {
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+  /** Removes secrets from text. */
+  readonly redact: (text: string) => string;
+  /** Milliseconds `close()` waits at most for writes in flight to be answered. */
+  readonly lateAnswerMs: number;
+  /** Milliseconds from the start of a server until it is ready. @default 30000 */
+  readonly connectTimeoutMs?: number;
+}
+
+type Event = Parameters<Parameters<Servers["onEvent"]>[0]>[0];
+
+/** The servers of `configs`. Starts nothing until `connect`. */
+export function createServers(configs: Readonly<Record<string, ServerConfig>>, deps: McpDeps): Servers {
+  return new Hub(configs, deps);
+}
+
+interface Slot {
+  readonly config: ServerConfig;
+  readonly say: Say;
+  readonly starts: Starts;
+  connection: Connection | undefined;
+  attempt: Promise<ConnectResult> | undefined;
+  generation: number;
+}
+
+class Hub implements Servers {
+  readonly names: readonly string[];
+  readonly #deps: McpDeps;
+  readonly #slots = new Map<string, Slot>();
+  readonly #listeners = new Set<(event: Event) => void>();
+  /** Every connection that may still own something, retired ones included, and ends on their way. */
+  readonly #connections = new Set<Connection>();
+  readonly #endings = new Set<Promise<void>>();
+  readonly #stop = new AbortController();
+  #closing: Promise<void> | undefined;
+
+  constructor(configs: Readonly<Record<string, ServerConfig>>, deps: McpDeps) {
+    this.#deps = deps;
+    this.names = Object.keys(configs);
+    for (const [name, config] of Object.entries(configs)) {
+      const folders = [...(config.type === "stdio" ? [config.cwd] : []), process.cwd()];
+      this.#slots.set(name, {
+        config,
+        say: createSay(deps.redact, folders),
+        starts: new Starts(deps.now, MAX_STARTS, WINDOW_MS),
+        connection: undefined,
+        attempt: undefined,
+        generation: 0,
+      });
+    }
+  }
+
+  connect(name: string): Promise<ConnectResult> {
+    const slot = this.#slots.get(name);
+    if (slot === undefined) return Promise.resolve({ ok: false, problem: "no server of this name is configured" });
+    if (this.#closing !== undefined) return Promise.resolve({ ok: false, problem: "toolgate is closing" });
+    const living = this.#living(slot);
+    if (living !== undefined) return Promise.resolve({ ok: true, connection: living });
+    slot.attempt ??= this.#attempt(name, slot).finally(() => {
+      slot.attempt = undefined;
+    }); // D1
+    return slot.attempt;
+  }
+
+  connection(name: string): ServerConnection | undefined {
+    const slot = this.#slots.get(name);
+    return slot === undefined ? undefined : this.#living(slot);
+  }
+
+  generation(name: string): number {
+    return this.#slots.get(name)?.generation ?? 0;
+  }
+
+  onEvent(listener: (event: Event) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close(); // D4
+    return this.#closing;
+  }
+
+  async #attempt(name: string, slot: Slot): Promise<ConnectResult> {
+    this.#tell(name, "connecting");
+    try {
+      const connection = await open(name, slot.config, this.#deps.connectTimeoutMs ?? CONNECT_TIMEOUT_MS, {
+        say: slot.say,
+        mayStart: () => this.#mayStart(slot),
+        onListChanged: () => this.#changed(name, slot, "list_changed"),
+        onLost: (lost, reason) => this.#lost(name, slot, lost, reason),
+        onEnding: (work) => this.#ending(work),
+        closing: this.#stop.signal,
+      });
+      this.#connections.add(connection);
+      if (this.#closing !== undefined) {
+        this.#ending(connection.end());
+        return this.#failed(name, slot, new ServerProblem("toolgate is closing"));
+      }
+      slot.connection = connection;
+      this.#changed(name, slot, "connected", connection.protocol); // D3
+      return { ok: true, connection };
+    } catch (error) {
+      return this.#failed(name, slot, error);
+    }
+  }
+
+  #failed(name: string, slot: Slot, error: unknown): ConnectResult {
+    const problem = slot.say(messageOf(error));
+    this.#tell(name, "failed", problem);
+    return { ok: false, problem };
+  }
+
+  #mayStart(slot: Slot): void {
+    if (this.#closing !== undefined) throw new ServerProblem("toolgate is closing");
+    const start = slot.starts.take(); // D2
+    if (start.ok) return;
+    const seconds = Math.ceil(start.waitMs / 1_000);
+    throw new ServerProblem(
+      `it was started ${MAX_STARTS} times within ${WINDOW_MS / 1_000} s and did not stay; next try in ${seconds} s`,
+    );
+  }
+
+  #lost(name: string, slot: Slot, lost: Connection, reason: string): void {
+    this.#ending(lost.retire(reason).then(() => void this.#connections.delete(lost)));
+    if (slot.connection !== lost) return;
+    slot.connection = undefined;
+    this.#tell(name, "closed", slot.say(reason));
+  }
+
+  #changed(name: string, slot: Slot, kind: "list_changed" | "connected", detail?: string): void {
+    slot.generation += 1;
+    this.#tell(name, kind, detail);
+  }
+
+  #living(slot: Slot): Connection | undefined {
+    return slot.connection?.closed === false ? slot.connection : undefined;
+  }
+
+  #ending(work: Promise<void>): void {
+    this.#endings.add(work);
+    void work.finally(() => this.#endings.delete(work));
+  }
+
+  #tell(server: string, kind: string, detail?: string): void {
+    for (const listener of this.#listeners) {
+      try {
+        listener({ server, kind, ...(detail === undefined ? {} : { detail }) });
+      } catch {
+        // A listener's own trouble: it was told.
+      }
+    }
+  }
+
+  async #close(): Promise<void> {
+    await Promise.resolve(); // `#closing` is set before anything below runs
+    this.#stop.abort();
+    await Promise.all([...this.#slots.values()].map((slot) => slot.attempt));
+    const writes = Promise.all([...this.#connections].map((connection) => connection.settled()));
+    await bounded(writes, this.#deps.lateAnswerMs);
+    await Promise.all([...this.#connections].map((connection) => connection.end()));
+    while (this.#endings.size > 0) await Promise.all(this.#endings);
+  }
+}
+
+async function bounded(work: Promise<unknown>, ms: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const enough = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, ms);
+  });
+  await Promise.race([work, enough]);
+  clearTimeout(timer);
+}

@@ -1,0 +1,26 @@
+// How often a server may be started: a server that ends right after it was started must not be started for ever.
+
+/** Permits `max` starts in any `windowMs`. */
+export class Starts {
+  readonly #now: () => number;
+  readonly #max: number;
+  readonly #windowMs: number;
+  #times: number[] = [];
+
+  constructor(now: () => number, max: number, windowMs: number) {
+    this.#now = now;
+    this.#max = max;
+    this.#windowMs = windowMs;
+  }
+
+  /** Takes one start. Otherwise the milliseconds until the next one is permitted. */
+  take(): { readonly ok: true } | { readonly ok: false; readonly waitMs: number } {
+    const now = this.#now();
+    this.#times = this.#times.filter((time) => now - time < this.#windowMs && time <= now);
+    const oldest = this.#times[0];
+    if (oldest !== undefined && this.#times.length >= this.#max)
+      return { ok: false, waitMs: oldest + this.#windowMs - now };
+    this.#times.push(now);
+    return { ok: true };
+  }
+}

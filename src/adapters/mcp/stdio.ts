@@ -1,0 +1,171 @@
+// A stdio server: one process, started without a shell, leading a process group of its own.
+//
+// Owns the process from its start until its whole group is gone. The SDK's own stdio transport leaves grandchildren behind,
+// dies of a long line and starts a second process to find out the protocol version; this one does none of it.
+//
+//   T1. The child gets the SDK's default environment and the server's own `env`, nothing else: no `TOOLGATE_*` of ours.
+//   T2. stdout and stderr are always read and never held without bound.
+//   T3. `onclose` comes once, after the last line the process wrote, within a moment of its end.
+//   T4. After `close()` nothing of the group is left (P1).
+
+import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
+import { getDefaultEnvironment } from "@modelcontextprotocol/client/stdio";
+import type { StdioServer } from "../../contracts/index.js";
+import { NothingSent } from "./flight.js";
+import { type EndTimes, endGroup, guard } from "./group.js";
+import { LineReader } from "./lines.js";
+import { precheck } from "./precheck.js";
+import { messageOf, ServerProblem } from "./problem.js";
+import { Ring } from "./ring.js";
+
+/** From the end of a process, or of its stdout, until it counts as lost. */
+const DRAIN_MS = 200;
+/** From a failed write until its sender is told, unless the end is noticed earlier. */
+const NOTICE_MS = 500;
+const END_TIMES: EndTimes = { eofMs: 1_000, termMs: 1_000 };
+
+export interface StdioHooks {
+  readonly limitBytes: () => number;
+  readonly onOversize: (id: string | number, bytes: number) => void;
+}
+
+export class StdioTransport implements Transport {
+  onmessage?: Transport["onmessage"];
+  onclose?: Transport["onclose"];
+  onerror?: Transport["onerror"];
+  readonly #config: StdioServer;
+  readonly #lines: LineReader;
+  readonly #ring = new Ring();
+  #child: ChildProcessWithoutNullStreams | undefined;
+  #exit: string | undefined;
+  #closed = false;
+  #died = false;
+  #ending: Promise<void> | undefined;
+  #notice: () => void = () => {};
+  readonly #noticed: Promise<void>;
+
+  constructor(config: StdioServer, hooks: StdioHooks) {
+    this.#config = config;
+    this.#noticed = new Promise((resolve) => {
+      this.#notice = resolve;
+    });
+    this.#lines = new LineReader({
+      limitBytes: hooks.limitBytes,
+      onOversize: hooks.onOversize,
+      onMessage: (message) => this.onmessage?.(message as never),
+    });
+  }
+
+  /** With `stderr`, what the SDK tells a stdio transport by: a server that is silent to an unknown request is an old one. */
+  get pid(): number | null {
+    return this.#child?.pid ?? null;
+  }
+
+  get stderr(): null {
+    return null;
+  }
+
+  /** Whether the process ended, or its stdout did, without our asking. */
+  get died(): boolean {
+    return this.#died;
+  }
+
+  /** How it ended and its last words. Not redacted. */
+  account(): string {
+    const words = this.#ring.lastLines(3);
+    const noise = this.#lines.skipped;
+    return [
+      this.#exit ?? "the process closed its output",
+      ...(words === "" ? [] : [`its last words: ${words}`]),
+      ...(noise === 0 ? [] : [`${noise} lines on its stdout were no JSON-RPC`]),
+    ].join("; ");
+  }
+
+  async start(): Promise<void> {
+    if (this.#child !== undefined || this.#ending !== undefined) throw new Error("a stdio transport starts once");
+    const env = { ...getDefaultEnvironment(), ...this.#config.env }; // T1
+    await precheck(this.#config, env);
+    if (this.#ending !== undefined) throw new ServerProblem("closed before it was started");
+    let child: ChildProcessWithoutNullStreams;
+    try {
+      child = spawn(this.#config.command, this.#config.args, {
+        cwd: this.#config.cwd,
+        env,
+        detached: true,
+        shell: false,
+        windowsHide: true,
+        stdio: ["pipe", "pipe", "pipe"],
+      });
+    } catch (error) {
+      throw new ServerProblem(`the command \`${this.#config.command}\` could not be started: ${messageOf(error)}`);
+    }
+    this.#child = child;
+    if (child.pid !== undefined) guard(child.pid);
+    this.#listen(child);
+    await new Promise<void>((resolve, reject) => {
+      child.once("spawn", resolve);
+      child.once("error", (error) => {
+        reject(new ServerProblem(`the command \`${this.#config.command}\` could not be started: ${messageOf(error)}`));
+      });
+    });
+  }
+
+  async send(message: JSONRPCMessage): Promise<void> {
+    const stdin = this.#child?.stdin;
+    const gone = stdin === undefined || this.#closed || this.#exit !== undefined || !stdin.writable;
+    const failure = gone
+      ? new NothingSent("the process is gone")
+      : await new Promise<Error | null | undefined>((resolve) => {
+          stdin.write(`${JSON.stringify(message)}\n`, resolve);
+        });
+    if (!failure) return;
+    // A broken pipe is noticed before the end of the process is. Whoever waits shall hear of the end, not of the pipe.
+    await Promise.race([this.#noticed, pause(NOTICE_MS)]);
+    throw failure;
+  }
+
+  close(): Promise<void> {
+    this.#ending ??= this.#end();
+    return this.#ending;
+  }
+
+  #listen(child: ChildProcessWithoutNullStreams): void {
+    child.stdout.on("data", (chunk: Buffer) => this.#lines.push(chunk));
+    child.stderr.on("data", (chunk: Buffer) => this.#ring.push(chunk)); // T2
+    // A pipe that breaks is followed by the end of the process or of its stdout; a failed write rejects its own send.
+    for (const stream of [child.stdin, child.stdout, child.stderr]) stream.on("error", () => {});
+    child.on("error", () => {});
+    // After the end, what is still in the pipes is read: until they close, or for a moment, since a grandchild may hold them.
+    const soon = () => setTimeout(() => this.#announce(), DRAIN_MS).unref();
+    child.stdout.once("end", soon);
+    child.once("exit", (code, signal) => {
+      this.#exit = signal === null ? `the process ended with code ${code}` : `the process was ended by ${signal}`;
+      soon();
+    });
+    child.once("close", () => this.#announce()); // T3
+  }
+
+  #announce(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#died = this.#ending === undefined;
+    this.onclose?.();
+    this.#notice();
+    this.#ending ??= this.#end(); // what the process left running in its group goes with it
+  }
+
+  async #end(): Promise<void> {
+    const child = this.#child;
+    if (child?.pid !== undefined) {
+      child.stdin.end();
+      await endGroup(child.pid, END_TIMES); // T4
+      for (const stream of [child.stdin, child.stdout, child.stderr]) stream.destroy();
+    }
+    this.#announce();
+  }
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms).unref());
+}

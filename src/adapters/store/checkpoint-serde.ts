@@ -1,0 +1,165 @@
+// Serialising checkpoints: LangGraph's own JSON format, read back without reviving what a server or a model sent.
+//
+// LangGraph's serializer turns any object that looks like `{ lc: 1, type: "constructor", … }` back into a live class,
+// wherever it stands, and refuses the whole checkpoint when the class is unknown. Here only chat messages come back as
+// objects, and it is done in one synchronous pass, because loading a long thread is mostly this.
+//
+//   C1. What was plain data when it was saved is plain data when it is loaded, whatever it looks like.
+//   C2. Every checkpoint that LangGraph's serializer wrote can be read.
+//   C3. Messages come back as LangGraph's serializer would bring them back.
+
+import * as messages from "@langchain/core/messages";
+import { DeltaSnapshot, JsonPlusSerializer } from "@langchain/langgraph-checkpoint";
+
+type Plain = Record<string, unknown>;
+type MessageClass = new (fields: never) => messages.BaseMessage;
+
+/** LangChain's mark around plain data that holds an `lc` key. */
+const ESCAPED = "__lc_escaped__";
+
+const MESSAGE_CLASSES: Readonly<Record<string, MessageClass>> = {
+  AIMessage: messages.AIMessage,
+  AIMessageChunk: messages.AIMessageChunk,
+  ChatMessage: messages.ChatMessage,
+  ChatMessageChunk: messages.ChatMessageChunk,
+  FunctionMessage: messages.FunctionMessage,
+  FunctionMessageChunk: messages.FunctionMessageChunk,
+  HumanMessage: messages.HumanMessage,
+  HumanMessageChunk: messages.HumanMessageChunk,
+  RemoveMessage: messages.RemoveMessage,
+  SystemMessage: messages.SystemMessage,
+  SystemMessageChunk: messages.SystemMessageChunk,
+  ToolMessage: messages.ToolMessage,
+  ToolMessageChunk: messages.ToolMessageChunk,
+};
+
+/** The serializer of toolgate's checkpoints; give it to any LangGraph saver that takes one. */
+export class CheckpointSerializer extends JsonPlusSerializer {
+  override async dumpsTyped(value: unknown): Promise<[string, Uint8Array]> {
+    return super.dumpsTyped(escapePlain(value)); // C1
+  }
+
+  override async loadsTyped(type: string, data: Uint8Array | string): Promise<unknown> {
+    if (type !== "json") return super.loadsTyped(type, data);
+    return revive(JSON.parse(typeof data === "string" ? data : Buffer.from(data).toString("utf8")));
+  }
+}
+
+/** Marks plain objects with an `lc` key, outside messages (which mark their own). Copies only what it changes. */
+function escapePlain(value: unknown, ancestors: ReadonlySet<object> = new Set()): unknown {
+  if (typeof value !== "object" || value === null || ancestors.has(value)) return value;
+  const inside = new Set(ancestors).add(value);
+  if (Array.isArray(value)) return escapeItems(value, inside);
+  if (value instanceof Map) return new Map(escapeItems([...value], inside) as [unknown, unknown][]);
+  if (value instanceof Set) return new Set(escapeItems([...value], inside));
+  if (value instanceof DeltaSnapshot) return new DeltaSnapshot(escapePlain(value.value, inside));
+  const prototype = Object.getPrototypeOf(value);
+  if (prototype !== Object.prototype && prototype !== null) return value;
+  const record = value as Plain;
+  if (Object.hasOwn(record, "lc") || isEscaped(record)) return { [ESCAPED]: record };
+  let copy: Plain | undefined;
+  for (const [key, before] of Object.entries(record)) {
+    const after = escapePlain(before, inside);
+    if (after === before) continue;
+    copy ??= { ...record };
+    define(copy, key, after);
+  }
+  return copy ?? record;
+}
+
+function escapeItems(items: readonly unknown[], inside: ReadonlySet<object>): readonly unknown[] {
+  const escaped = items.map((item) => escapePlain(item, inside));
+  return escaped.every((item, index) => item === items[index]) ? items : escaped;
+}
+
+/** From the outside in, so that what stands inside a mark is never looked at. */
+function revive(value: unknown): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) {
+    for (let index = 0; index < value.length; index++) value[index] = revive(value[index]);
+    return value;
+  }
+  const record = value as Plain;
+  if (isEscaped(record)) return record[ESCAPED]; // C1
+  if (record.lc === 1 && record.type === "constructor" && Array.isArray(record.id)) {
+    const message = reviveMessage(record);
+    if (message) return message;
+  }
+  for (const key of Object.keys(record)) define(record, key, revive(record[key]));
+  return record.lc === 2 ? reviveBuiltIn(record) : record;
+}
+
+/** `JSON.parse` makes `__proto__` an own key; assigning it would set the prototype instead. */
+function define(record: Plain, key: string, value: unknown): void {
+  if (key === "__proto__")
+    Object.defineProperty(record, key, { value, enumerable: true, configurable: true, writable: true });
+  else record[key] = value;
+}
+
+function isEscaped(record: Plain): boolean {
+  return Object.hasOwn(record, ESCAPED) && Object.keys(record).length === 1;
+}
+
+/** A message, or undefined for every other class: those stay plain data. */
+function reviveMessage(record: Plain): messages.BaseMessage | undefined {
+  const id = record.id as unknown[];
+  const name = id.at(-1);
+  if (id[0] !== "langchain_core" || id[1] !== "messages" || typeof name !== "string") return undefined;
+  const Class = Object.hasOwn(MESSAGE_CLASSES, name) ? MESSAGE_CLASSES[name] : undefined;
+  if (!Class || typeof record.kwargs !== "object" || record.kwargs === null) return undefined;
+  const fields: Plain = {};
+  for (const [key, value] of Object.entries(record.kwargs)) fields[fieldName(key)] = revive(value); // C3
+  try {
+    return new Class(fields as never);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Fields whose name has an underscore in the class too; every other one is camel case there. */
+const SNAKE_FIELDS: ReadonlySet<string> = new Set([
+  "additional_kwargs",
+  "invalid_tool_calls",
+  "response_metadata",
+  "tool_call_chunks",
+  "tool_call_id",
+  "tool_calls",
+  "usage_metadata",
+]);
+
+function fieldName(key: string): string {
+  if (SNAKE_FIELDS.has(key) || !key.includes("_")) return key;
+  return key.toLowerCase().replace(/_+([a-z0-9])/g, (_, char: string) => char.toUpperCase());
+}
+
+/** The closed set LangGraph writes for what JSON has no form for. */
+function reviveBuiltIn(record: Plain): unknown {
+  if (record.type === "undefined") return undefined;
+  if (record.type === "delta_snapshot" && Object.hasOwn(record, "value")) return new DeltaSnapshot(record.value);
+  if (record.type !== "constructor" || !Array.isArray(record.id) || record.id.length !== 1) return record;
+  const args = Array.isArray(record.args) ? record.args : [];
+  const [first, second] = args;
+  const list = args.length === 1 && Array.isArray(first) ? first : undefined;
+  switch (record.id[0]) {
+    case "Set":
+      return list ? new Set(list) : record;
+    case "Map":
+      return list?.every((entry) => Array.isArray(entry) && entry.length === 2) ? new Map(list) : record;
+    case "Uint8Array":
+      return list?.every((byte) => Number.isInteger(byte) && byte >= 0 && byte <= 255) ? new Uint8Array(list) : record;
+    case "Error":
+      return args.length === 1 && typeof first === "string" ? new Error(first) : record;
+    case "RegExp":
+      return typeof first === "string" && typeof second === "string" ? regExp(first, second, record) : record;
+    default:
+      return record;
+  }
+}
+
+function regExp(source: string, flags: string, record: Plain): unknown {
+  try {
+    return new RegExp(source, flags);
+  } catch {
+    return record;
+  }
+}

@@ -1,0 +1,52 @@
+// Plain: a copy of a value as JSON data, or nothing.
+//
+// Pure, total: no getter of the value runs, what is read later cannot change any more, and neither cycles nor shared
+// parts can make the copy endless.
+
+/** What no JSON value is. */
+export const NOT_PLAIN = Symbol("not plain JSON data");
+
+const MAX_NODES = 100_000;
+const MAX_DEPTH = 100;
+
+/** Copies JSON data. Properties that are undefined count as absent; anything else that is not JSON spoils the whole. */
+export function plain(value: unknown): unknown {
+  let nodes = 0;
+
+  function copy(item: unknown, depth: number): unknown {
+    if (item === null || typeof item === "string" || typeof item === "boolean") return item;
+    if (typeof item === "number") return Number.isFinite(item) ? item : NOT_PLAIN;
+    if (typeof item !== "object" || depth > MAX_DEPTH || ++nodes > MAX_NODES) return NOT_PLAIN;
+    if (Array.isArray(item)) return copyArray(item, depth);
+    const prototype = Object.getPrototypeOf(item);
+    return prototype === Object.prototype || prototype === null ? copyObject(item, depth) : NOT_PLAIN;
+  }
+
+  function copyArray(items: readonly unknown[], depth: number): unknown {
+    const copied: unknown[] = [];
+    for (let index = 0; index < items.length; index++) {
+      const item = copyOwn(Object.getOwnPropertyDescriptor(items, index), depth);
+      if (item === NOT_PLAIN) return NOT_PLAIN;
+      copied.push(item);
+    }
+    return copied;
+  }
+
+  function copyObject(item: object, depth: number): unknown {
+    const copied: Record<string, unknown> = {};
+    for (const key of Object.keys(item)) {
+      const property = Object.getOwnPropertyDescriptor(item, key);
+      if (property && "value" in property && property.value === undefined) continue;
+      const value = copyOwn(property, depth);
+      if (value === NOT_PLAIN || key === "__proto__") return NOT_PLAIN;
+      copied[key] = value;
+    }
+    return copied;
+  }
+
+  function copyOwn(property: PropertyDescriptor | undefined, depth: number): unknown {
+    return property && "value" in property ? copy(property.value, depth + 1) : NOT_PLAIN;
+  }
+
+  return copy(value, 0);
+}

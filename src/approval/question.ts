@@ -1,0 +1,157 @@
+// Question: what a person is shown before they answer, in the shape LangChain's own approval screens read.
+//
+// Pure; JSON-safe plain data.
+//
+//   Q1. `args` are the raw arguments that are digested and sent; `description` is made from them alone.
+//   Q2. What a person reads holds no hidden code points; with any in the arguments, `edit` is not offered.
+//   Q3. toolgate's own words come first; the server's words come last, marked as the server's.
+
+import {
+  type ApprovalRequest,
+  type EffectClass,
+  escapeHidden,
+  type JsonObject,
+  type Operation,
+  oneLine,
+  type ToolEntry,
+  type VerdictType,
+} from "../contracts/index.js";
+import { differences } from "./compare.js";
+import { holdsHidden, showArguments } from "./show.js";
+
+/** One open question, with everything that is shown about it. */
+export interface Question {
+  readonly request: ApprovalRequest;
+  readonly operation: Operation;
+  readonly tool: ToolEntry;
+  /** One line for each earlier write the person is shown. */
+  readonly earlier: readonly string[];
+}
+
+/** One call to answer. `expiresAt` is ISO 8601 UTC. */
+export interface ActionRequest {
+  readonly name: string;
+  readonly args: JsonObject;
+  readonly description: string;
+  readonly approvalId: string;
+  readonly operationId: string;
+  readonly toolCallId: string;
+  readonly server: string | null;
+  readonly tool: string | null;
+  readonly argumentsDigest: string;
+  readonly toolDigest: string;
+  readonly effect: EffectClass;
+  readonly expiresAt: string;
+  readonly why: string;
+}
+
+/** What may be answered to the action at the same place of the list. */
+export interface ReviewConfig {
+  readonly actionName: string;
+  readonly allowedDecisions: readonly VerdictType[];
+  readonly argsSchema?: JsonObject;
+}
+
+export interface SnakeReviewConfig {
+  readonly action_name: string;
+  readonly allowed_decisions: readonly VerdictType[];
+  readonly args_schema?: JsonObject;
+}
+
+/** The value of the interrupt: LangChain's `HITLRequest` in both spellings. */
+export interface ApprovalPayload {
+  readonly kind: "approval";
+  /** Why the last answer was not taken. */
+  readonly note?: string;
+  readonly actionRequests: readonly ActionRequest[];
+  readonly reviewConfigs: readonly ReviewConfig[];
+  readonly action_requests: readonly ActionRequest[];
+  readonly review_configs: readonly SnakeReviewConfig[];
+}
+
+/** JSON characters up to which a tool's schema travels with the question; it is there to help an editor, no more. */
+const SCHEMA_CHARS = 8_192;
+const TOOL_WORDS_CHARS = 1_000;
+
+/** Puts the open questions into one interrupt. `note` says why the last answer was not taken. */
+export function approvalPayload(questions: readonly Question[], note?: string): ApprovalPayload {
+  const apart = differences(questions);
+  const actions = questions.map((question, index) => action(question, apart[index]));
+  const reviews = questions.map(review);
+  return {
+    kind: "approval",
+    ...(note !== undefined && { note: escapeHidden(note) }),
+    actionRequests: actions,
+    reviewConfigs: reviews,
+    action_requests: actions,
+    review_configs: reviews.map(({ actionName, allowedDecisions, argsSchema }) => ({
+      action_name: actionName,
+      allowed_decisions: allowedDecisions,
+      ...(argsSchema && { args_schema: argsSchema }),
+    })),
+  };
+}
+
+/** Whether a person may change these arguments: nobody edits what they cannot see (Q2). */
+export function editable(args: JsonObject): boolean {
+  return !holdsHidden(args);
+}
+
+function action(question: Question, apart: string | undefined): ActionRequest {
+  const { request, operation } = question;
+  return {
+    name: operation.alias,
+    args: operation.arguments, // Q1
+    description: describe(question, apart),
+    approvalId: request.approvalId,
+    operationId: request.operationId,
+    toolCallId: operation.callId,
+    server: operation.server,
+    tool: operation.tool,
+    argumentsDigest: request.argumentsDigest,
+    toolDigest: request.toolDigest,
+    effect: operation.effect,
+    expiresAt: new Date(request.expiresAt).toISOString(),
+    why: escapeHidden(request.why),
+  };
+}
+
+function review({ operation, tool }: Question): ReviewConfig {
+  const edit = editable(operation.arguments);
+  const schema = edit && !holdsHidden(tool.inputSchema) && JSON.stringify(tool.inputSchema).length <= SCHEMA_CHARS;
+  return {
+    actionName: operation.alias,
+    allowedDecisions: edit ? ["approve", "edit", "reject"] : ["approve", "reject"],
+    ...(schema && { argsSchema: tool.inputSchema }),
+  };
+}
+
+function describe({ request, operation, tool, earlier }: Question, apart: string | undefined): string {
+  const shown = showArguments(operation.arguments);
+  const lines = [
+    `${operation.effect === "write" ? "Write" : "Read"}: \`${oneLine(tool.tool)}\` of \`${oneLine(tool.server)}\``,
+    `Why you are asked: ${oneLine(request.why, 2_000)}`,
+    ...(earlier.length > 0 ? ["Earlier writes; your answer covers these and no others:"] : []),
+    ...earlier.map((line) => `- ${oneLine(line, 500)}`),
+    ...(apart === undefined ? [] : [apart]),
+    "",
+    shown.length === 0 ? "No arguments." : `Arguments (sha256 ${operation.argumentsDigest}):`,
+    ...shown,
+    ...(editable(operation.arguments)
+      ? []
+      : ["", "Hidden characters are shown as \\u{…}. Because of them these arguments cannot be edited."]),
+    ...toolWords(tool),
+  ];
+  return escapeHidden(lines.join("\n")); // Q2
+}
+
+/** What the server says of its tool: shown last, marked, and never more than a few lines (Q3). */
+function toolWords({ title, description }: ToolEntry): string[] {
+  const words = [title, description].filter((text) => text !== undefined && text.trim() !== "");
+  if (words.length === 0) return [];
+  return [
+    "",
+    "The server says of this tool (nobody checked it):",
+    ...words.map((text) => `> ${oneLine(text as string, TOOL_WORDS_CHARS)}`),
+  ];
+}

@@ -1,0 +1,121 @@
+// Show: a call's arguments as text for the person who answers.
+//
+// Pure.
+//
+//   S1. Every argument has a line; a long value is folded with its size and digest, never left out.
+//   S2. Two different values never look the same: a value is JSON text with hidden code points escaped (and backslashes
+//       doubled), or, when nothing in it needs escaping, its lines as they are.
+//   S3. A value cannot pose as another line: its lines carry a mark that nothing else carries.
+//   S4. What a call does harm with (paths, addresses, amounts) comes first, wherever it is nested.
+
+import { escapeHidden, hasHidden, type JsonObject, sha256 } from "../contracts/index.js";
+
+/** Characters of a string value above which it is folded. */
+export const FOLD_CHARS = 2_000;
+const HEAD_CHARS = 1_200;
+const TAIL_CHARS = 400;
+/** JSON characters up to which an object or array stays on one line. */
+const COMPACT_CHARS = 120;
+const KEY_CHARS = 200;
+
+/** Words of keys under which calls do harm. */
+const TELLING = new Set(
+  (
+    "account address amount attendees bcc branch bucket cc cmd code command currency database delete destination dir " +
+    "directory domain email environment file filename filenames folder force from host iban key location message " +
+    "method mode operation owner path paths payee permission permissions phone price project quantity query recipient " +
+    "recipients recursive repo repository role script server source sql subject table target to total uri url user value"
+  ).split(" "),
+);
+
+/** The arguments, line by line, the most telling first. */
+export function showArguments(args: JsonObject): string[] {
+  const shown = Object.entries(args).flatMap(([key, value]) => show(keyText(key), value, telling(key)));
+  return [...shown.filter(({ first }) => first), ...shown.filter(({ first }) => !first)].flatMap(({ lines }) => lines); // S4
+}
+
+/** Whether any key or string of a JSON value holds code points a reader cannot see. */
+export function holdsHidden(value: unknown): boolean {
+  if (typeof value === "string") return hasHidden(value);
+  if (typeof value !== "object" || value === null) return false;
+  return Object.entries(value).some(([key, item]) => hasHidden(key) || holdsHidden(item));
+}
+
+/** Every leaf of a JSON value under its path, as JSON. Empty objects and arrays are leaves. */
+export function leaves(value: unknown, path = ""): [path: string, json: string][] {
+  if (typeof value !== "object" || value === null) return [[path, JSON.stringify(value)]];
+  const inside = parts(value, path);
+  return inside.length === 0 ? [[path, JSON.stringify(value)]] : inside.flatMap(([at, item]) => leaves(item, at));
+}
+
+interface Shown {
+  readonly lines: readonly string[];
+  readonly first: boolean;
+}
+
+function show(path: string, value: unknown, first: boolean): Shown[] {
+  if (typeof value === "string") return [{ lines: showText(path, value), first }];
+  const json = JSON.stringify(value);
+  const parted = typeof value === "object" && value !== null && json.length > COMPACT_CHARS;
+  if (!parted) return [{ lines: [`${path}: ${escapeHidden(json)}`], first: first || hasTellingKey(value) }];
+  return parts(value, path).flatMap(([at, item, key]) => show(at, item, first || telling(key)));
+}
+
+function showText(path: string, text: string): string[] {
+  if (text.length <= FOLD_CHARS) {
+    const asLines = text.includes("\n") && !hasHidden(text); // S2
+    return asLines ? [`${path}: ${size(text)}`, ...block(text)] : [`${path}: ${quoted(text)}`];
+  }
+  const head = whole(text.slice(0, HEAD_CHARS));
+  const tail = whole(text.slice(-TAIL_CHARS));
+  const left = text.length - head.length - tail.length;
+  const part = hasHidden(text) ? (piece: string) => block(quoted(piece)) : block;
+  return [
+    `${path}: ${size(text)}, ${Buffer.byteLength(text)} bytes, sha256 ${sha256(text)}`,
+    ...part(head),
+    `  … ${left} characters are not shown here; \`args\` has them`, // S1
+    ...part(tail),
+  ];
+}
+
+/** Lines of a value, marked as such (S3). */
+const block = (text: string): string[] => text.split("\n").map((line) => `  | ${line}`);
+
+const quoted = (text: string): string => escapeHidden(JSON.stringify(text));
+
+function size(text: string): string {
+  const lines = text.split("\n").length;
+  return `${text.length} characters${lines > 1 ? ` in ${lines} lines` : ""}`;
+}
+
+/** Drops the halves of surrogate pairs that a cut left at either end. */
+function whole(text: string): string {
+  return text.replace(/^[\uDC00-\uDFFF]|[\uD800-\uDBFF]$/g, "");
+}
+
+function parts(value: object, path: string): [path: string, item: unknown, key: string][] {
+  if (Array.isArray(value)) return value.map((item, index) => [`${path}[${index}]`, item, ""]);
+  return Object.entries(value).map(([key, item]) => {
+    const text = keyText(key);
+    const at = path === "" ? text : text.startsWith('"') ? `${path}[${text}]` : `${path}.${text}`;
+    return [at, item, key];
+  });
+}
+
+/** A key as it is when it is a plain word, else quoted. */
+function keyText(key: string): string {
+  if (key.length > KEY_CHARS) return `${quoted(whole(key.slice(0, KEY_CHARS)))}… (sha256 ${sha256(key)})`;
+  return /^[A-Za-z0-9_$-]+$/.test(key) ? key : quoted(key);
+}
+
+/** `filePath`, `file_path` and `FILE-PATH` are all about a path. */
+function telling(key: string): boolean {
+  const words = key.replace(/([a-z0-9])([A-Z])/g, "$1 $2").toLowerCase();
+  return words.split(/[^a-z0-9]+/).some((word) => TELLING.has(word));
+}
+
+function hasTellingKey(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  const entries = Array.isArray(value) ? value.map((item) => ["", item] as const) : Object.entries(value);
+  return entries.some(([key, item]) => telling(key) || hasTellingKey(item));
+}

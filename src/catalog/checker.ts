@@ -1,0 +1,55 @@
+// The schema checker port: does a value fit a schema that a server sent?
+//
+//   K11. A check ends: a schema or value that takes too long is stopped, and nothing it does stops the process.
+//   K12. A check looks and does not touch: no default is filled in, no type coerced, no key removed.
+//   K13. Schemas do not see one another, whatever `$id` they claim.
+//   K14. Silence is no yes: what cannot be checked is not valid.
+
+import type { Digest, JsonObject } from "../contracts/index.js";
+import { isObject, own, places } from "./walk.js";
+
+export type SchemaVerdict =
+  | { readonly valid: true }
+  /** What is wrong with the value: at most 8 bounded lines, each beginning with a JSON pointer. */
+  | { readonly valid: false; readonly problems: readonly string[] }
+  /** Nothing can be said of the value: the schema does not compile, or checking took too long. One bounded line. */
+  | { readonly valid: false; readonly unusable: string };
+
+export interface SchemaChecker {
+  /** Checks a value. `key` is the digest under which the compiled schema is kept. Never rejects. */
+  check(key: Digest, schema: JsonObject, value: unknown): Promise<SchemaVerdict>;
+  close(): Promise<void>;
+}
+
+export type Dialect = "2020-12" | "draft-07";
+
+const DIALECTS: readonly (readonly [RegExp, Dialect])[] = [
+  [/^https?:\/\/json-schema\.org\/draft\/2020-12\/schema#?$/, "2020-12"],
+  [/^https?:\/\/json-schema\.org\/draft-07\/schema#?$/, "draft-07"],
+];
+
+/**
+ * The dialect a schema is read in: by `$schema`; without one 2020-12, or draft-07 when some `items` is a list (a tuple,
+ * which 2020-12 does not know). Undefined for a dialect toolgate does not read.
+ */
+export function dialectOf(schema: unknown): Dialect | undefined {
+  if (!isObject(schema)) return undefined;
+  const named = own(schema, "$schema");
+  if (named !== undefined) {
+    if (typeof named !== "string") return undefined;
+    return DIALECTS.find(([pattern]) => pattern.test(named))?.[1];
+  }
+  for (const place of places({ schema, path: "", resource: schema }))
+    if (Array.isArray(own(place.schema, "items"))) return "draft-07";
+  return "2020-12";
+}
+
+/** A `pattern` as toolgate reads it, here and in the worker: JavaScript's, with `u` where it is valid with it. */
+export function patternOf(source: string): RegExp | undefined {
+  for (const flags of ["u", ""]) {
+    try {
+      return new RegExp(source, flags);
+    } catch {}
+  }
+  return undefined;
+}

@@ -1,0 +1,62 @@
+// Inject: the schema a model is shown, without the parameters the host fills in at the send.
+//
+//   K7. What is shown accepts everything the server's own schema accepts, injected parameters aside. Where leaving a
+//       parameter out would mean to rewrite a rule about it, the tool is refused instead.
+
+import { type JsonObject, oneLine } from "../contracts/index.js";
+import { isObject, own } from "./walk.js";
+
+/** Keywords of the root whose rules may name a parameter. */
+const RULES = [
+  "allOf",
+  "anyOf",
+  "dependencies",
+  "dependentRequired",
+  "dependentSchemas",
+  "else",
+  "if",
+  "not",
+  "oneOf",
+  "propertyNames",
+  "then",
+];
+
+/** The schema without `names`, or why it cannot be had. The schema given is not changed. */
+export function withoutInjected(
+  schema: JsonObject,
+  names: readonly string[],
+): { readonly ok: true; readonly schema: JsonObject } | { readonly ok: false; readonly problem: string } {
+  if (names.length === 0) return { ok: true, schema };
+  const properties = own(schema, "properties");
+  const left: JsonObject = { ...(isObject(properties) ? properties : {}) };
+  for (const name of names) {
+    if (!Object.hasOwn(left, name))
+      return refuse(`\`${oneLine(name, 80)}\` is to be injected and is no parameter of it`);
+    if (RULES.some((rule) => mentions(own(schema, rule), name)))
+      return refuse(`\`${oneLine(name, 80)}\` is to be injected, but a rule of its schema is about it`);
+    delete left[name];
+  }
+  const shown: JsonObject = { ...schema, properties: left };
+  const required = own(schema, "required");
+  if (Array.isArray(required)) shown.required = required.filter((name) => !names.includes(name));
+  const least = own(schema, "minProperties");
+  if (typeof least === "number") shown.minProperties = Math.max(0, least - names.length);
+  return { ok: true, schema: shown };
+}
+
+function refuse(problem: string): { readonly ok: false; readonly problem: string } {
+  return { ok: false, problem };
+}
+
+/** Whether a name occurs anywhere, as a key or a value: too broad rather than too narrow. */
+function mentions(value: unknown, name: string): boolean {
+  const pending = [value];
+  while (pending.length > 0) {
+    const item = pending.pop();
+    if (item === name) return true;
+    if (typeof item !== "object" || item === null) continue;
+    if (!Array.isArray(item) && Object.hasOwn(item, name)) return true;
+    for (const part of Object.values(item)) pending.push(part);
+  }
+  return false;
+}

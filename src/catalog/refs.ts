@@ -1,0 +1,144 @@
+// Refs: where a schema's references lead.
+//
+//   K9.  Nothing is fetched: every reference ends inside the schema it stands in, at a schema that is there.
+//   K10. Checking one value in place costs a bounded number of steps: no reference leads back to itself without a step
+//        into the value, and none doubles the work at every level.
+
+import { type JsonObject, oneLine } from "../contracts/index.js";
+import { isObject, own, type Place, places } from "./walk.js";
+
+/** Steps a validator may take over one value before it descends into it. */
+export const IN_PLACE_CAP = 10_000;
+
+const REFERENCES = ["$ref", "$dynamicRef"] as const;
+
+export interface Refs {
+  /** Every schema: those at a schema's place, and those a reference makes one. */
+  readonly places: readonly Place[];
+  /** Where the references of a schema lead. */
+  readonly targets: ReadonlyMap<JsonObject, readonly JsonObject[]>;
+}
+
+/** Finds every schema and resolves every reference, or says which one cannot be. */
+export function resolveRefs(root: JsonObject): Refs | string {
+  const seen = new Set<JsonObject>();
+  const found = [...places({ schema: root, path: "", resource: root }, seen)];
+  const names = namesOf(found);
+  const targets = new Map<JsonObject, JsonObject[]>();
+  for (const place of found) {
+    for (const keyword of REFERENCES) {
+      const ref = own(place.schema, keyword);
+      if (ref === undefined) continue;
+      const at = `\`${keyword}\` at \`${place.path || "/"}\``;
+      if (typeof ref !== "string") return `${at} is no string`;
+      const target = resolve(ref, place.resource, names);
+      if (target === "remote") return `${at} leaves the schema: \`${oneLine(ref, 80)}\``;
+      if (target === undefined) return `${at} points at nothing: \`${oneLine(ref, 80)}\``;
+      if (!isObject(target.to)) continue;
+      targets.set(place.schema, [...(targets.get(place.schema) ?? []), target.to]);
+      // A target may stand where no keyword puts a schema; appended, so that this loop sees what it refers to as well.
+      for (const more of places({ schema: target.to, path: ref, resource: target.resource }, seen)) found.push(more);
+    }
+  }
+  return { places: found, targets };
+}
+
+interface Names {
+  readonly resources: ReadonlyMap<string, JsonObject>;
+  readonly anchors: ReadonlyMap<JsonObject, ReadonlyMap<string, JsonObject>>;
+}
+
+function namesOf(found: readonly Place[]): Names {
+  const resources = new Map<string, JsonObject>();
+  const anchors = new Map<JsonObject, Map<string, JsonObject>>();
+  for (const { schema, resource } of found) {
+    const id = own(schema, "$id");
+    const labels = [own(schema, "$anchor"), own(schema, "$dynamicAnchor")];
+    if (typeof id === "string" && id.startsWith("#")) labels.push(id.slice(1));
+    else if (typeof id === "string") resources.set(id.replace(/#$/, ""), schema);
+    for (const label of labels) {
+      if (typeof label !== "string") continue;
+      const known = anchors.get(resource) ?? new Map<string, JsonObject>();
+      anchors.set(resource, known.set(label, schema));
+    }
+  }
+  return { resources, anchors };
+}
+
+/** Ids are compared as they are written: one that only URL arithmetic would find counts as remote. (K9) */
+function resolve(
+  ref: string,
+  from: JsonObject,
+  names: Names,
+): { to: JsonObject | boolean; resource: JsonObject } | "remote" | undefined {
+  const hash = ref.indexOf("#");
+  const uri = hash < 0 ? ref : ref.slice(0, hash);
+  const resource = uri === "" ? from : names.resources.get(uri);
+  if (resource === undefined) return "remote";
+  const fragment = decode(hash < 0 ? "" : ref.slice(hash + 1));
+  if (fragment === undefined) return undefined;
+  if (fragment === "") return { to: resource, resource };
+  const to = fragment.startsWith("/") ? at(resource, fragment) : names.anchors.get(resource)?.get(fragment);
+  return isObject(to) || typeof to === "boolean" ? { to, resource } : undefined;
+}
+
+function decode(fragment: string): string | undefined {
+  try {
+    return decodeURIComponent(fragment);
+  } catch {
+    return undefined;
+  }
+}
+
+function at(schema: JsonObject, pointer: string): unknown {
+  let value: unknown = schema;
+  for (const step of pointer.slice(1).split("/")) {
+    const key = step.replaceAll("~1", "/").replaceAll("~0", "~");
+    if (typeof value !== "object" || value === null || !Object.hasOwn(value, key)) return undefined;
+    value = (value as JsonObject)[key];
+  }
+  return value;
+}
+
+/** Says why checking a value in place might not end in time; undefined when it must. Iterative, each schema once. (K10) */
+export function inPlaceProblem(refs: Refs, cap = IN_PLACE_CAP): string | undefined {
+  const cost = new Map<JsonObject, number>();
+  const open = new Set<JsonObject>();
+  for (const place of refs.places) {
+    const pending = [place.schema];
+    for (let schema = pending.at(-1); schema !== undefined; schema = pending.at(-1)) {
+      const next = cost.has(schema) ? [] : inPlace(schema, refs);
+      if (cost.has(schema)) {
+        pending.pop();
+      } else if (!open.has(schema)) {
+        open.add(schema);
+        // What is open and has no cost yet is being walked: meeting it again is a circle.
+        if (next.some((child) => open.has(child) && !cost.has(child)))
+          return "a reference leads back to itself without a step into the value";
+        for (const child of next) pending.push(child);
+      } else {
+        let sum = 1;
+        for (const child of next) sum += cost.get(child) ?? 0;
+        if (sum > cap) return `its references multiply into more than ${cap} steps for one value`;
+        cost.set(schema, sum);
+        pending.pop();
+      }
+    }
+  }
+  return undefined;
+}
+
+/** Schemas applied to the very value this one is applied to. */
+function inPlace(schema: JsonObject, refs: Refs): JsonObject[] {
+  const next: unknown[] = [...(refs.targets.get(schema) ?? [])];
+  for (const key of ["allOf", "anyOf", "oneOf"]) {
+    const value = own(schema, key);
+    if (Array.isArray(value)) for (const item of value) next.push(item);
+  }
+  for (const key of ["not", "if", "then", "else"]) next.push(own(schema, key));
+  for (const key of ["dependentSchemas", "dependencies"]) {
+    const value = own(schema, key);
+    if (isObject(value)) next.push(...Object.values(value));
+  }
+  return next.filter(isObject);
+}

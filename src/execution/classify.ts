@@ -1,0 +1,160 @@
+// Classify: transport evidence -> outcome. By where the answer came from, never by an error's code or text.
+//
+// Pure, total.
+//
+//   C1. A write without a trustworthy answer is `result_unknown`, never `failed` (G7).
+//   C2. What certainly reached nobody is `unavailable`, for reads and writes alike.
+//   C3. For a response that arrived the order is: size, unfinishable kind, output schema (not for `isError`), contract,
+//       `isError`, success.
+
+import type { EffectClass, Evidence, JsonObject, Outcome, OutcomeStatus, SettledReason } from "../contracts/index.js";
+import type { CallEvidence } from "./server.js";
+
+/** What the host declared of the tool that bears on how its answers are read. */
+export interface Terms {
+  readonly effect: EffectClass;
+  readonly errors: "conservative" | "honest";
+  readonly contract: "status" | undefined;
+  readonly outputMismatch: "unknown" | "flag";
+}
+
+/** What was found when looking at the result itself; each a sentence, absent when there is nothing to object. */
+export interface Findings {
+  /** It is above a limit of the host, or of a kind the host does not take. */
+  readonly limit?: string | undefined;
+  /** It breaks the output schema the server declared. */
+  readonly outputSchema?: string | undefined;
+}
+
+/** MCP's `CallToolResult` as far as classification reads it (spec 2025-11-25, server/tools, "Tool Result"). */
+export function isToolResult(result: unknown): result is JsonObject & { content?: unknown[] } {
+  if (typeof result !== "object" || result === null || Array.isArray(result)) return false;
+  const { content, structuredContent } = result as JsonObject;
+  return Array.isArray(content) || (content === undefined && typeof structuredContent === "object");
+}
+
+/** Whether the result asks for more input or names a task: kinds this host does not finish. */
+export function isUnfinishable(result: unknown): boolean {
+  if (typeof result !== "object" || result === null) return false;
+  const { resultType, inputRequests, task } = result as JsonObject;
+  return (resultType !== undefined && resultType !== "complete") || inputRequests !== undefined || task !== undefined;
+}
+
+export function classify(evidence: CallEvidence, terms: Terms, findings: Findings): Outcome {
+  const facts = asEvidence(evidence);
+  const write = terms.effect === "write";
+  const settle = (status: OutcomeStatus, reason: SettledReason, by: Outcome["by"], message: string): Outcome => ({
+    status,
+    reason,
+    by,
+    message,
+    evidence: facts,
+  });
+  const doubt = (reason: SettledReason, message: string) =>
+    settle(write ? "result_unknown" : "unavailable", reason, "host", message); // C1
+
+  if (evidence.response === undefined) {
+    const { httpStatus } = evidence;
+    if (!evidence.attempted || evidence.refused) {
+      return settle("unavailable", "not_sent", "host", say("nothing was sent", evidence.detail)); // C2
+    }
+    if (evidence.tooLarge) return doubt("too_large", "the result is larger than this host takes");
+    if (httpStatus !== undefined && turnsAway(httpStatus, evidence.sessionGone === true)) {
+      return settle(
+        "unavailable",
+        "turned_away",
+        "server",
+        `the server turned the request away with HTTP ${httpStatus}`,
+      ); // C2
+    }
+    if (httpStatus !== undefined) return serverError(`the server answered HTTP ${httpStatus}`, terms, settle);
+    if (evidence.how === "deadline") return doubt("deadline", "no answer came before the deadline");
+    return doubt("connection_lost", say("the connection was lost before an answer came", evidence.detail));
+  }
+
+  // C3, in this order
+  if (evidence.tooLarge) return doubt("too_large", "the result is larger than this host takes");
+  if ("error" in evidence.response) {
+    return serverError(`the server answered with an error: ${evidence.response.error.message}`, terms, settle);
+  }
+  const { result } = evidence.response;
+  if (findings.limit !== undefined) return doubt("too_large", findings.limit);
+  if (isUnfinishable(result))
+    return doubt("unfinishable", "the server asked for something this host does not do within a call");
+  if (!isToolResult(result)) return doubt("malformed", "the answer is not a tool result");
+  const isError = result["isError"] === true;
+  const mismatch = isError ? undefined : findings.outputSchema;
+  if (mismatch !== undefined && !(write && terms.outputMismatch === "flag")) return doubt("output_schema", mismatch);
+  if (terms.contract === "status") return byContract(result, settle, doubt);
+  if (isError) return toolError(result, terms, settle);
+  const flag = mismatch === undefined ? "" : ` (flagged: ${mismatch})`;
+  return settle("ok", "success", "server", `done${flag}`);
+}
+
+type Settle = (status: OutcomeStatus, reason: SettledReason, by: Outcome["by"], message: string) => Outcome;
+
+function serverError(message: string, terms: Terms, settle: Settle): Outcome {
+  if (terms.effect === "read") return settle("failed", "server_error", "server", message);
+  if (terms.errors === "honest") return { ...settle("rejected", "server_error", "server", message), reason: "server" };
+  return settle("result_unknown", "server_error", "server", message); // C1
+}
+
+function toolError(result: JsonObject, terms: Terms, settle: Settle): Outcome {
+  const message = errorText(result);
+  if (terms.effect === "read" || terms.errors === "honest") return settle("failed", "tool_error", "server", message);
+  return settle("result_unknown", "tool_error", "server", message); // C1
+}
+
+/** toolgate's result contract: `structuredContent.status` is one of ok, rejected, failed, result_unknown. */
+function byContract(
+  result: JsonObject,
+  settle: Settle,
+  doubt: (reason: SettledReason, message: string) => Outcome,
+): Outcome {
+  const report = result["structuredContent"] as { status?: unknown; message?: unknown } | undefined;
+  const message = typeof report?.message === "string" ? report.message : "";
+  switch (report?.status) {
+    case "ok":
+      return settle("ok", "contract", "server", message || "done");
+    case "failed":
+      return settle("failed", "contract", "server", message);
+    case "rejected":
+      return { ...settle("rejected", "contract", "server", message), reason: "server" };
+    case "result_unknown":
+      return doubt("contract", message || "the server does not know whether it happened");
+    default:
+      return doubt("contract", "the result has no `status` that the result contract knows");
+  }
+}
+
+/**
+ * 401 comes before a tool runs, a redirect is not the tool's endpoint, and 404 for a session means that there is nobody
+ * to run it (spec 2025-11-25, basic/transports, "Session Management").
+ */
+function turnsAway(status: number, sessionGone: boolean): boolean {
+  return status === 401 || (status >= 300 && status < 400) || (status === 404 && sessionGone);
+}
+
+/** The server's own words of an `isError` result: its text blocks. */
+export function errorText(result: JsonObject): string {
+  const content = Array.isArray(result["content"]) ? (result["content"] as unknown[]) : [];
+  const texts = content.flatMap((block) => {
+    const { type, text } = (block ?? {}) as { type?: unknown; text?: unknown };
+    return type === "text" && typeof text === "string" ? [text] : [];
+  });
+  return texts.join("\n").slice(0, 2_000) || "the tool reported an error without a text";
+}
+
+function asEvidence(evidence: CallEvidence): Evidence {
+  return {
+    attempted: evidence.attempted,
+    how: evidence.how,
+    ...(evidence.httpStatus === undefined ? {} : { httpStatus: evidence.httpStatus }),
+    ...(evidence.bytes === undefined ? {} : { bytes: evidence.bytes }),
+    ...(evidence.detail === undefined ? {} : { detail: evidence.detail }),
+  };
+}
+
+function say(sentence: string, detail: string | undefined): string {
+  return detail ? `${sentence}: ${detail}` : sentence;
+}

@@ -1,0 +1,205 @@
+// Run: sends what was claimed. The only place from which a call leaves for a server or a local tool.
+//
+//   X1. `dispatching` is on disk before the first byte leaves (G5).
+//   X2. One claimed operation, one send: nothing here is ever tried again (G6).
+//   X3. Calls keep their order: neighbouring reads run side by side, a write waits for everything before it.
+//   X4. After an unknown write later writes of the batch are `rejected (halted)`; later reads still run (G7).
+//   X5. The body is stored before its row settles.
+//   X6. A cancelled run begins nothing more; what is in flight is settled. A write in flight is never cancelled.
+//   X7. An answer after the deadline is evidence: it is stored with the row by the process that sent.
+
+import {
+  type Digest,
+  type EffectClass,
+  type Operation,
+  type Outcome,
+  type Owner,
+  type ResultRef,
+  rejected,
+} from "../contracts/index.js";
+import { classify, type Findings, type Terms } from "./classify.js";
+import type { Ledger } from "./ledger.js";
+import type { Call, CallEvidence } from "./server.js";
+
+/** A claimed operation with its way out. */
+export interface Dispatch {
+  readonly operation: Operation;
+  readonly fence: number;
+  readonly terms: Terms;
+  /**
+   * Starts the one send, unless `maySend`, asked just before the first byte, says that the lease has passed.
+   * Contract: called at most once, after `dispatching` is on disk; must not throw.
+   */
+  readonly send: (signal: AbortSignal | undefined, maySend: () => boolean) => Call;
+  /** What is wrong with a result that came, beyond what its shape says. Contract: must not throw. */
+  readonly inspect: (result: unknown) => Promise<Findings>;
+}
+
+/** What a dispatch came to. `outcome` undefined: the run was cancelled before it was begun; it stays claimed. */
+export interface Ran {
+  readonly operationId: Digest;
+  readonly outcome?: Outcome;
+  readonly result?: ResultRef;
+}
+
+export interface RunDeps {
+  readonly ledger: Ledger;
+  readonly owner: Owner;
+  readonly leaseMs: number;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+  /** Marks an operation as in flight in this process, so that nobody takes its owner for gone. */
+  readonly hold: (operationId: Digest) => void;
+  readonly release: (operationId: Digest) => void;
+  /** Stores a result's body for the thread. */
+  readonly keep: (result: unknown) => Promise<ResultRef>;
+  /** Calls back every so many milliseconds until the returned function is called. */
+  readonly every: (ms: number, tick: () => void) => () => void;
+  /** Takes work that outlives the run (late answers) so that closing waits for it. */
+  readonly background: (work: Promise<unknown>) => void;
+  /** Contract: must not throw. */
+  readonly progress: (event: { phase: "sent" | "settled"; operation: Operation; outcome?: Outcome }) => void;
+  /** Another host took over: thrown to the caller, nothing more is sent. */
+  readonly takenOver: (operation: Operation) => Error;
+}
+
+/** Runs claimed operations in order and settles each. Rejects only when the ledger does or another host took over. */
+export async function runBatch(
+  dispatches: readonly Dispatch[],
+  deps: RunDeps,
+  options: { readonly parallelReads: number; readonly signal?: AbortSignal | undefined },
+): Promise<Ran[]> {
+  const ran: Ran[] = [];
+  let unknownWrite: Operation | undefined;
+  const lease = { until: deps.now() + deps.leaseMs };
+  const stopHeartbeat = deps.every(Math.max(1, Math.floor(deps.leaseMs / 3)), () => {
+    const from = deps.now();
+    deps.ledger.renew(deps.owner, deps.leaseMs).then(
+      () => {
+        lease.until = from + deps.leaseMs;
+      },
+      () => undefined, // a lease that was lost shows before the send and, by its fence, when it settles
+    );
+  });
+  try {
+    for (const group of inOrder(dispatches, options.parallelReads)) {
+      if (options.signal?.aborted) break; // X6
+      const settled = await Promise.all(
+        group.map((dispatch) =>
+          unknownWrite !== undefined && dispatch.terms.effect === "write"
+            ? haltOne(dispatch, unknownWrite, deps)
+            : runOne(dispatch, deps, lease, options.signal),
+        ),
+      );
+      ran.push(...settled);
+      unknownWrite ??= group.find(
+        (dispatch, index) => dispatch.terms.effect === "write" && settled[index]?.outcome?.status === "result_unknown",
+      )?.operation;
+    }
+  } finally {
+    stopHeartbeat();
+  }
+  return ran;
+}
+
+/** Groups of calls that may run side by side: runs of reads, at most `parallel` each; every write alone. (X3) */
+export function inOrder<T extends { readonly terms: { readonly effect: EffectClass } }>(
+  calls: readonly T[],
+  parallel: number,
+): T[][] {
+  const groups: T[][] = [];
+  for (const call of calls) {
+    const last = groups.at(-1);
+    const joins = call.terms.effect === "read" && last?.[0]?.terms.effect === "read" && last.length < parallel;
+    if (joins) last.push(call);
+    else groups.push([call]);
+  }
+  return groups;
+}
+
+/** X4 */
+async function haltOne(dispatch: Dispatch, unknown: Operation, deps: RunDeps): Promise<Ran> {
+  const { operation, fence } = dispatch;
+  const outcome = rejected(
+    "halted",
+    "halt",
+    `the outcome of ${unknown.alias} is unknown; no write runs until it is settled`,
+  );
+  await deps.ledger.settle({ operationId: operation.id, fence, outcome, sent: false });
+  return { operationId: operation.id, outcome };
+}
+
+async function runOne(
+  dispatch: Dispatch,
+  deps: RunDeps,
+  lease: { readonly until: number },
+  signal: AbortSignal | undefined,
+): Promise<Ran> {
+  const { operation, fence, terms } = dispatch;
+  deps.hold(operation.id);
+  let listening = false;
+  try {
+    const begun = await deps.ledger.begin(operation.id, fence); // X1
+    if (begun.kind === "lost") throw deps.takenOver(operation);
+    if (begun.kind === "halted")
+      return { operationId: operation.id, ...(begun.row.outcome ? { outcome: begun.row.outcome } : {}) };
+    deps.progress({ phase: "sent", operation });
+    const call = dispatch.send(terms.effect === "read" ? signal : undefined, () => deps.now() < lease.until); // X2, X6
+    const evidence = await call.evidence;
+    const settled = await settle(dispatch, evidence, deps);
+    if (evidence.how === "deadline") {
+      listening = true;
+      deps.background(listen(dispatch, call, deps)); // X7
+    }
+    deps.progress({ phase: "settled", operation, outcome: settled.outcome as Outcome });
+    return settled;
+  } finally {
+    if (!listening) deps.release(operation.id);
+  }
+}
+
+async function settle(dispatch: Dispatch, evidence: CallEvidence, deps: RunDeps): Promise<Ran> {
+  const { operation, fence } = dispatch;
+  const { outcome, result } = await read(dispatch, evidence, deps);
+  const stored = await deps.ledger.settle({
+    operationId: operation.id,
+    fence,
+    outcome,
+    sent: evidence.attempted,
+    ...(result ? { result } : {}),
+  });
+  if (!stored) throw deps.takenOver(operation);
+  return { operationId: operation.id, outcome, ...(result ? { result } : {}) };
+}
+
+async function listen(dispatch: Dispatch, call: Call, deps: RunDeps): Promise<void> {
+  const { operation, fence } = dispatch;
+  try {
+    const evidence = await call.late;
+    if (evidence?.response === undefined) return;
+    const { outcome, result } = await read(dispatch, evidence, deps);
+    await deps.ledger.settleLate({
+      operationId: operation.id,
+      fence,
+      outcome: { ...outcome, evidence: { attempted: true, how: evidence.how, ...outcome.evidence, late: true } },
+      sent: true,
+      ...(result ? { result } : {}),
+    });
+  } finally {
+    deps.release(operation.id);
+  }
+}
+
+/** What the evidence means, and its body if it left one. (X5) */
+async function read(
+  dispatch: Dispatch,
+  evidence: CallEvidence,
+  deps: RunDeps,
+): Promise<{ outcome: Outcome; result?: ResultRef }> {
+  const response = evidence.response;
+  const arrived = response !== undefined && "result" in response && !evidence.tooLarge ? response : undefined;
+  const findings = arrived ? await dispatch.inspect(arrived.result) : {};
+  const outcome = classify(evidence, dispatch.terms, findings);
+  if (!arrived || outcome.reason === "too_large" || outcome.reason === "malformed") return { outcome };
+  return { outcome, result: await deps.keep(arrived.result) };
+}

@@ -1,0 +1,108 @@
+// Answers: a person's words become sealed verdicts in the ledger. One way, whether they came through an interrupt, the
+// command line or a service.
+
+import type { PersonAnswer } from "../approval/index.js";
+import { seal } from "../approval/index.js";
+import { digest, type Operation, type OperationRow, operationId, rejected, type Verdict } from "../contracts/index.js";
+import type { Answered, AnswerResult, Asked } from "../execution/ledger.js";
+import type { Host } from "./host.js";
+
+/** A question that is open, with the row of its operation. */
+export interface OpenQuestion {
+  readonly asked: Asked;
+  readonly row: OperationRow;
+}
+
+/** Stores answers by compare-and-set; results in the order given. */
+export async function storeAnswers(
+  host: Host,
+  answers: readonly { readonly question: OpenQuestion; readonly answer: PersonAnswer }[],
+  approver: string,
+): Promise<AnswerResult[]> {
+  return host.ledger.answer(answers.map(({ question, answer }) => answered(host, question, answer, approver)));
+}
+
+/** Why an answer was not taken, for the next question or the command line; undefined when it was. */
+export function refusedAnswer(result: AnswerResult): string | undefined {
+  switch (result.kind) {
+    case "stored":
+      return undefined;
+    case "already_decided":
+      return "it was already decided";
+    case "expired":
+      return "the question has expired; the call was not run";
+    case "not_found":
+      return "there is no such question";
+  }
+}
+
+function answered(host: Host, { asked, row }: OpenQuestion, answer: PersonAnswer, approver: string): Answered {
+  const { request } = asked;
+  const base = {
+    threadId: request.threadId,
+    scope: request.scope,
+    toolDigest: request.toolDigest,
+    approver,
+    at: host.now(),
+    expiresAt: request.expiresAt,
+  };
+  const own = {
+    ...base,
+    approvalId: request.approvalId,
+    operationId: request.operationId,
+    argumentsDigest: request.argumentsDigest,
+  };
+  const unusable = asked.verdict === undefined || asked.consumed ? undefined : asked.verdict.mac;
+  const stored = (verdict: Omit<Verdict, "mac">, rest: Partial<Answered> = {}): Answered => ({
+    verdict: seal(verdict, host.secret),
+    ...(unusable === undefined ? {} : { supersedes: unusable }),
+    ...rest,
+  });
+  switch (answer.type) {
+    case "approve":
+      return stored({ ...own, type: "approve" });
+    case "reject": {
+      const words = answer.message === undefined || answer.message === "" ? "" : `: ${answer.message}`;
+      return stored(
+        { ...own, type: "reject", ...(answer.message === undefined ? {} : { message: answer.message }) },
+        { settles: rejected("person", "person", `a person rejected it${words}`) },
+      );
+    }
+    case "edit": {
+      const argumentsDigest = digest(answer.arguments);
+      if (argumentsDigest === request.argumentsDigest) return stored({ ...own, type: "approve" }); // nothing was changed
+      const operation: Operation = {
+        ...row.operation,
+        id: operationId(row.operation.proposalId, row.operation.index, argumentsDigest),
+        arguments: answer.arguments,
+        argumentsDigest,
+        decision: { kind: "ask", rules: row.operation.decision?.rules ?? [], reason: "a person edited the arguments" },
+        replaces: row.operation.id,
+      };
+      const approvalId = host.newId();
+      return stored(
+        { ...own, type: "edit" },
+        {
+          settles: rejected("edited", "person", "a person changed the arguments; the changed call stands in its place"),
+          edit: {
+            request: {
+              approvalId,
+              operation,
+              turnId: row.turnId,
+              threadId: request.threadId,
+              scope: request.scope,
+              toolDigest: request.toolDigest,
+              why: "a person edited the arguments",
+              seen: request.seen,
+              ttlMs: host.config.approvals.requestTtlMs,
+            },
+            verdict: seal(
+              { ...base, approvalId, operationId: operation.id, argumentsDigest, type: "approve" },
+              host.secret,
+            ),
+          },
+        },
+      );
+    }
+  }
+}

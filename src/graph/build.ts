@@ -1,0 +1,77 @@
+// Build: the seven nodes and the routes between them. Routes are static or conditional edges, never `Command({ goto })`:
+// a fork loses those.
+
+import { AIMessage } from "@langchain/core/messages";
+import { type BaseCheckpointSaver, END, START, StateGraph } from "@langchain/langgraph";
+import type { Host } from "./host.js";
+import { approval } from "./nodes/approval.js";
+import { discover, serversInUse } from "./nodes/discover.js";
+import { execute } from "./nodes/execute.js";
+import { gate } from "./nodes/gate.js";
+import { model } from "./nodes/model.js";
+import { observe } from "./nodes/observe.js";
+import { resultUnknown } from "./nodes/result_unknown.js";
+import { type GraphState, Public, State } from "./state.js";
+
+/** Compiles the graph. Starts no server and needs no model: drawing it is free. */
+export function buildGraph(host: Host, checkpointer: BaseCheckpointSaver | undefined) {
+  const graph = new StateGraph({ state: State, input: Public, output: Public })
+    .addNode("discover", discover(host))
+    .addNode("model", model(host))
+    .addNode("gate", gate(host))
+    .addNode("approval", approval(host))
+    .addNode("execute", execute(host))
+    .addNode("observe", observe(host))
+    .addNode("result_unknown", resultUnknown(host))
+    .addEdge(START, "discover")
+    .addEdge("discover", "model")
+    .addConditionalEdges("model", afterModel, ["gate", END])
+    .addConditionalEdges("gate", afterGate, ["approval", "execute", "observe"])
+    .addConditionalEdges("approval", afterApproval, ["approval", "execute"])
+    .addConditionalEdges("execute", afterExecute, ["approval", "observe"])
+    .addConditionalEdges("observe", afterObserve(host), ["result_unknown", "discover", "model"])
+    .addConditionalEdges("result_unknown", afterResultUnknown, ["result_unknown", "model"]);
+  const compiled = graph.compile({ name: "toolgate", ...(checkpointer ? { checkpointer } : {}) });
+  return compiled.withConfig({ recursionLimit: recursionLimit(host.config.limits.modelRequests) });
+}
+
+/** Budgets end a turn; the recursion limit must not. */
+export function recursionLimit(modelRequests: number): number {
+  return Math.max(100, 6 * modelRequests + 10) + 2 * modelRequests;
+}
+
+function afterModel(state: GraphState): "gate" | typeof END {
+  const last = state.messages.at(-1);
+  return AIMessage.isInstance(last) && (last.tool_calls?.length ?? 0) > 0 ? "gate" : END;
+}
+
+function afterGate(state: GraphState): "approval" | "execute" | "observe" {
+  if (state.operations.some((view) => view.status === "asked")) return "approval";
+  return state.operations.some((view) => view.status === "ready") ? "execute" : "observe";
+}
+
+function afterApproval(state: GraphState): "approval" | "execute" {
+  return state.operations.some((view) => view.status === "asked") ? "approval" : "execute";
+}
+
+function afterExecute(state: GraphState): "approval" | "observe" {
+  return state.operations.some((view) => view.status === "asked") ? "approval" : "observe";
+}
+
+/** Whether a write of this batch is unknown and nobody has said anything about it. */
+function openUnknown(state: GraphState): boolean {
+  return state.operations.some((view) => view.effect === "write" && view.status === "result_unknown" && !view.left);
+}
+
+function afterObserve(host: Host) {
+  return (state: GraphState): "result_unknown" | "discover" | "model" => {
+    if (openUnknown(state)) return "result_unknown";
+    const names = serversInUse(host, state.connected);
+    const listed = new Set(state.snapshot?.servers.map((server) => server.name));
+    return names.some((name) => !listed.has(name)) || host.catalog.due(names) ? "discover" : "model";
+  };
+}
+
+function afterResultUnknown(state: GraphState): "result_unknown" | "model" {
+  return openUnknown(state) ? "result_unknown" : "model";
+}

@@ -1,0 +1,160 @@
+// Dispatch: the way out of one claimed operation, to a server, a built-in or a tool of the host's own.
+
+import type { LangGraphRunnableConfig } from "@langchain/langgraph";
+import { type JsonObject, LOCAL, oneLine, sha256 } from "../contracts/index.js";
+import type { Findings, Terms } from "../execution/classify.js";
+import { localCall } from "../execution/local.js";
+import type { Dispatch } from "../execution/run.js";
+import type { Call, CallEvidence } from "../execution/server.js";
+import { localResult, resultPage, resultProblem } from "../observation/index.js";
+import type { BatchCall } from "./batch.js";
+import { CONNECT_SERVER, isBuiltIn, onDemand, PAGE_BYTES, READ_RESULT } from "./builtins.js";
+import type { Host } from "./host.js";
+import { serversInUse } from "./nodes/discover.js";
+import type { GraphState } from "./state.js";
+
+/** What the host offers an operation id under, in `_meta` (spec 2025-11-25, basic, "_meta": a prefix and a name). */
+export const OPERATION_META = "toolgate/operationId";
+
+export interface DispatchContext {
+  readonly threadId: string;
+  readonly state: Pick<GraphState, "connected" | "snapshot">;
+  readonly runtime: LangGraphRunnableConfig;
+}
+
+/** Builds the one send of a claimed operation. */
+export function dispatchOf(host: Host, call: BatchCall, fence: number, context: DispatchContext): Dispatch {
+  const { operation } = call;
+  const settings = call.settings as NonNullable<typeof call.settings>; // a claimed operation has a tool
+  const terms: Terms = {
+    effect: settings.effect,
+    errors: operation.server === LOCAL ? "conservative" : settings.errors,
+    contract: settings.contract,
+    outputMismatch: settings.outputMismatch,
+  };
+  return {
+    operation,
+    fence,
+    terms,
+    send: (signal, maySend) =>
+      operation.server === LOCAL
+        ? sendLocal(host, call, context, signal, maySend)
+        : sendRemote(host, call, signal, maySend),
+    inspect: (result) => inspect(host, call, result),
+  };
+}
+
+function sendRemote(host: Host, call: BatchCall, signal: AbortSignal | undefined, maySend: () => boolean): Call {
+  const { operation, entry, settings } = call as Required<BatchCall>;
+  const connection = operation.server === null ? undefined : host.servers.connection(operation.server);
+  if (!connection || !entry || !settings) return nothingSent("the connection was closed before the send");
+  return connection.call({
+    tool: entry.tool,
+    arguments: operation.arguments,
+    meta: { [OPERATION_META]: operation.id },
+    inputSchema: entry.inputSchema,
+    deadlineMs: settings.timeoutMs,
+    keepListeningMs: settings.effect === "write" ? host.config.lateAnswerMs : 0,
+    maxBytes: host.config.limits.hardResultBytes,
+    maySend,
+    ...(signal ? { signal } : {}),
+  });
+}
+
+function sendLocal(
+  host: Host,
+  call: BatchCall,
+  context: DispatchContext,
+  signal: AbortSignal | undefined,
+  maySend: () => boolean,
+): Call {
+  const { operation } = call;
+  const settings = call.settings as NonNullable<typeof call.settings>;
+  if (!maySend()) return nothingSent("the lease passed before the call began");
+  const options = {
+    deadlineMs: settings.timeoutMs,
+    keepListeningMs: settings.effect === "write" ? host.config.lateAnswerMs : 0,
+    after: host.after,
+    signal,
+  };
+  if (isBuiltIn(operation))
+    return localCall(
+      () => runBuiltIn(host, operation.tool as string, operation.arguments, context),
+      (result) => result,
+      options,
+    );
+  const tool = host.tools.get(operation.tool ?? "");
+  if (!tool) return nothingSent("the host no longer has this tool");
+  return localCall(
+    () => tool.invoke(structuredClone(operation.arguments), signal ? { signal } : {}),
+    localResult,
+    options,
+  );
+}
+
+/** Findings about a result that arrived: the host's limits first, then the schema the server declared for it. */
+async function inspect(host: Host, call: BatchCall, result: unknown): Promise<Findings> {
+  const limit = isBuiltIn(call.operation) ? undefined : resultProblem(result, host.config.limits);
+  return { limit, outputSchema: limit === undefined ? await outputProblem(host, call, result) : undefined };
+}
+
+/** Spec 2025-11-25, server/tools, "Output Schema": a tool that declares one must return structured results that conform. */
+async function outputProblem(host: Host, { entry }: BatchCall, result: unknown): Promise<string | undefined> {
+  if (entry?.outputSchema === undefined) return undefined;
+  const { structuredContent, isError } = (result ?? {}) as { structuredContent?: unknown; isError?: unknown };
+  if (isError === true) return undefined;
+  if (structuredContent === undefined) return "the result lacks the structured content its tool declares";
+  const verdict = await host.checker.check(sha256(`${entry.digest} output`), entry.outputSchema, structuredContent);
+  if (verdict.valid || "unusable" in verdict) return undefined; // a schema nobody can check objects to nothing
+  return `the result breaks the output schema its tool declares: ${verdict.problems.join("; ")}`;
+}
+
+function nothingSent(detail: string): Call {
+  const evidence: CallEvidence = { attempted: false, refused: false, how: "error", detail };
+  return { evidence: Promise.resolve(evidence), late: Promise.resolve(undefined) };
+}
+
+async function runBuiltIn(host: Host, name: string, args: JsonObject, context: DispatchContext): Promise<JsonObject> {
+  switch (name) {
+    case CONNECT_SERVER:
+      return connectServer(host, String(args["name"]), context);
+    case READ_RESULT:
+      return readResult(host, String(args["ref"]), Number(args["offset"] ?? 0), context);
+    default:
+      return problem(`there is no built-in named \`${name}\``);
+  }
+}
+
+/** Lists the server and tries the assembly it would lead to, so that a refused catalog is told here and changes nothing. */
+async function connectServer(host: Host, name: string, { state }: DispatchContext): Promise<JsonObject> {
+  if (!onDemand(host.config).includes(name))
+    return problem(`there is no server named \`${name}\`; known: ${onDemand(host.config).join(", ")}`);
+  if (state.connected.includes(name)) return text(`${name} is connected already; its tools are offered.`);
+  const listing = await host.catalog.list(name);
+  if (listing.status !== "connected")
+    return problem(`${name} could not be connected: ${listing.problem ?? "no reason given"}`);
+  const previous = state.snapshot === undefined ? undefined : await host.catalog.snapshot(state.snapshot.id);
+  const assembled = await host.catalog.assemble([...serversInUse(host, state.connected), name], previous);
+  if (!assembled.ok) return problem(`${name} was not connected: ${assembled.problem}`);
+  const tools = assembled.snapshot.tools.filter((tool) => tool.server === name).map((tool) => tool.alias);
+  const shown = tools.length > 20 ? [...tools.slice(0, 20), `and ${tools.length - 20} more`] : tools;
+  return text(
+    `${name} is connected. From your next message on you can use: ${shown.join(", ") || "nothing, it has no tools"}.`,
+  );
+}
+
+async function readResult(host: Host, ref: string, offset: number, { threadId }: DispatchContext): Promise<JsonObject> {
+  const body = await host.results.read(threadId, ref);
+  if (body === undefined) return problem(`there is no result \`${oneLine(ref, 80)}\` in this conversation`);
+  const page = resultPage(body, offset, PAGE_BYTES);
+  const rest = page.next === undefined ? "This is the end." : `Go on with offset ${page.next}.`;
+  return text(`${page.text}\n[bytes ${offset} to ${page.next ?? page.total} of ${page.total}. ${rest}]`);
+}
+
+function text(words: string): JsonObject {
+  return { content: [{ type: "text", text: words }] };
+}
+
+function problem(words: string): JsonObject {
+  return { ...text(words), isError: true };
+}

@@ -1,0 +1,48 @@
+// Host: everything the nodes are given. One of them belongs to one `createToolgate`; nodes hold nothing of their own.
+
+import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
+import type { StructuredToolInterface } from "@langchain/core/tools";
+import type { LangGraphRunnableConfig } from "@langchain/langgraph";
+import type { SchemaChecker } from "../catalog/index.js";
+import type { Config, Digest, Owner } from "../contracts/index.js";
+import type { Ledger } from "../execution/ledger.js";
+import type { Servers } from "../execution/server.js";
+import type { ResultStore } from "../observation/index.js";
+import type { Policy, Settings } from "../policy/index.js";
+import type { Catalog } from "./catalog.js";
+
+export interface Host {
+  readonly config: Config;
+  readonly ledger: Ledger;
+  readonly results: ResultStore;
+  readonly servers: Servers;
+  readonly catalog: Catalog;
+  readonly checker: SchemaChecker;
+  readonly policy: Policy;
+  readonly settings: Settings;
+  /** Resolved at the first request: drawing the graph needs no model. */
+  readonly model: () => Promise<BaseChatModel>;
+  /** The host's own tools, by name. */
+  readonly tools: ReadonlyMap<string, StructuredToolInterface>;
+  readonly owner: Owner;
+  readonly hold: (operationId: Digest) => void;
+  readonly release: (operationId: Digest) => void;
+  /** Key of the seal on verdicts. */
+  readonly secret: string;
+  /** Who answers in this run. Contract: may throw; then nobody is identified. */
+  readonly identify: (runtime: LangGraphRunnableConfig) => string | undefined;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+  /** A fresh random id of 128 bits. */
+  readonly newId: () => string;
+  readonly every: (ms: number, tick: () => void) => () => void;
+  readonly after: (ms: number) => { readonly elapsed: Promise<void>; readonly cancel: () => void };
+  /** Takes work that outlives a run, so that closing waits for it. */
+  readonly background: (work: Promise<unknown>) => void;
+  readonly redact: (text: string) => string;
+  /** Says why JSON text cannot be taken as it stands (duplicate keys and the like); undefined when it can. */
+  readonly jsonProblem: (text: string) => string | undefined;
+}
+
+/** Nobody in particular. */
+export const UNAUTHENTICATED = "unauthenticated";

@@ -1,0 +1,229 @@
+// execute: the only node that calls tools. It trusts nothing the state says of a call: the batch is judged again from the
+// host's own stores, servers are asked whether their definitions still stand, and the ledger grants each claim.
+//
+//   E1. While one call of the batch still needs a person, nothing of it is claimed.
+//   E2. Connecting and verifying come before the claim; what fails there was never dispatched, and a yes stays unused.
+//   E3. A write waits until the checkpoint it runs from is stored, and is refused where that never happens.
+//   E4. What the ledger has settled is answered from it and marked replayed.
+
+import type { LangGraphRunnableConfig } from "@langchain/langgraph";
+import { type Digest, LOCAL, type OperationRow, type Outcome, rejected, ToolgateError } from "../../contracts/index.js";
+import type { Claim, ClaimRequest } from "../../execution/ledger.js";
+import { type Dispatch, runBatch } from "../../execution/run.js";
+import { toBody } from "../../observation/index.js";
+import { type Batch, type BatchCall, loadBatch, threadOf } from "../batch.js";
+import { CONNECT_SERVER } from "../builtins.js";
+import { dispatchOf } from "../dispatch.js";
+import { checkpointStored, DURABLE_WITHIN_MS } from "../durability.js";
+import type { Host } from "../host.js";
+import type { GraphState, GraphUpdate, OperationView } from "../state.js";
+import { settledPart, viewOf, viewsOf } from "../views.js";
+import { alreadyRunning } from "./observe.js";
+
+export function execute(host: Host) {
+  return async (state: GraphState, runtime: LangGraphRunnableConfig): Promise<GraphUpdate> => {
+    const threadId = threadOf(runtime);
+    await host.ledger.sweep({ threadId, reads: false });
+    const batch = await loadBatch(host, state, threadId);
+    if (!batch) return { operations: [] };
+    if (batch.calls.some((call) => call.judgement.kind === "ask")) return { operations: viewsOf(batch, () => false) }; // E1
+
+    const runnable = batch.calls.filter((call) => call.judgement.kind === "run");
+    const refused = await beforeClaim(host, batch, runnable, runtime);
+    await host.ledger.refuse(refused.map(({ call, outcome }) => refusalOf(host, batch, call, outcome)));
+    const stopped = new Set(refused.map(({ call }) => call));
+    const ready = runnable.filter((call) => !stopped.has(call));
+
+    const claimed = await host.ledger.claim({
+      threadId,
+      scope: host.config.scope,
+      turnId: batch.turnId,
+      proposalId: batch.proposalId,
+      ledgerSeq: state.ledgerSeq,
+      haltScope: host.config.haltScope,
+      owner: host.owner,
+      leaseMs: host.config.leaseMs,
+      ttlMs: host.config.approvals.ttlMs,
+      operations: ready.map(claimRequest),
+    });
+    if (claimed.kind === "ask") return { operations: await askedViews(host, state, threadId, claimed.operationIds) };
+    const busy = claimed.claims.find((claim) => claim.kind === "busy");
+    if (busy) throw alreadyRunning(threadId, { operation: byId(batch, busy.operationId).operation });
+
+    await runBatch(dispatches(host, batch, state, claimed.claims, runtime), runDeps(host, threadId, runtime), {
+      parallelReads: host.config.limits.parallelReads,
+      signal: runtime.signal,
+    });
+    runtime.signal?.throwIfAborted();
+    return afterwards(host, batch, state, claimed.claims);
+  };
+}
+
+/** Refusals that need the world: no stored checkpoint, no connection, no listing, another definition. (E2, E3) */
+async function beforeClaim(
+  host: Host,
+  batch: Batch,
+  runnable: readonly BatchCall[],
+  runtime: LangGraphRunnableConfig,
+): Promise<{ call: BatchCall; outcome: Outcome }[]> {
+  const writes = runnable.filter((call) => call.operation.effect === "write");
+  if (writes.length > 0 && !(await checkpointStored(host, runtime))) {
+    const message = `this run's state was not stored within ${DURABLE_WITHIN_MS} ms; writes need durability "sync" or "async"; it was not run`;
+    const rest = runnable.filter((call) => call.operation.effect === "read");
+    const refusals = writes.map((call) => ({ call, outcome: rejected("durability", "host", message) }));
+    return [...refusals, ...(await definitionsMoved(host, batch, rest))];
+  }
+  return definitionsMoved(host, batch, runnable);
+}
+
+async function definitionsMoved(
+  host: Host,
+  batch: Batch,
+  calls: readonly BatchCall[],
+): Promise<{ call: BatchCall; outcome: Outcome }[]> {
+  const byServer = new Map<string, BatchCall[]>();
+  for (const call of calls) {
+    const { server } = call.operation;
+    if (server !== null && server !== LOCAL) byServer.set(server, [...(byServer.get(server) ?? []), call]);
+  }
+  const perServer = [...byServer].map(async ([server, own]) => {
+    const connected = await host.servers.connect(server);
+    if (!connected.ok)
+      return own.map((call) => ({ call, outcome: unavailable(`${server} is not available: ${connected.problem}`) }));
+    const stale = batch.snapshot?.servers.find((one) => one.name === server)?.status === "stale";
+    const changed = host.catalog.due([server]);
+    const verifying = own.filter((call) => stale || changed || call.settings?.verify === "each-call");
+    if (verifying.length === 0) return [];
+    const verified = await host.catalog.verify(server); // one listing for all of this server's calls in the batch
+    if (!verified.ok) {
+      return verifying.map((call) => ({
+        call,
+        outcome: unavailable(`${server} could not be listed again before the call: ${verified.problem}`),
+      }));
+    }
+    return own.flatMap((call) => {
+      const digest = verified.digests.get(call.entry?.tool ?? "");
+      if (digest === call.entry?.digest) return [];
+      const what = digest === undefined ? "no longer lists this tool" : "has changed this tool's definition";
+      return [
+        { call, outcome: rejected("drift", "drift", `${server} ${what} since it was shown to you; it was not run`) },
+      ];
+    });
+  });
+  return (await Promise.all(perServer)).flat();
+}
+
+function unavailable(message: string): Outcome {
+  return { status: "unavailable", reason: "not_sent", by: "host", message };
+}
+
+function refusalOf(host: Host, batch: Batch, call: BatchCall, outcome: Outcome) {
+  const { threadId, turnId } = batch;
+  return {
+    operation: call.operation,
+    threadId,
+    scope: host.config.scope,
+    turnId,
+    toolDigest: call.entry?.digest ?? null,
+    outcome,
+  };
+}
+
+function claimRequest(call: BatchCall): ClaimRequest {
+  return {
+    operation: call.operation,
+    toolDigest: (call.entry as NonNullable<typeof call.entry>).digest, // a runnable call has a tool
+    repeat: call.settings?.repeat ?? "ask",
+    ...(call.yes === undefined ? {} : { verdict: { approvalId: call.yes.approvalId, mac: call.yes.mac } }),
+  };
+}
+
+/** The claim found what the judgement could not see yet: the batch goes back to a person. */
+async function askedViews(
+  host: Host,
+  state: GraphState,
+  threadId: string,
+  ids: readonly Digest[],
+): Promise<OperationView[]> {
+  const batch = await loadBatch(host, state, threadId);
+  if (!batch) return [];
+  return viewsOf(batch, () => false).map((view) =>
+    ids.includes(view.operationId) ? { ...view, status: "asked" as const } : view,
+  );
+}
+
+function dispatches(
+  host: Host,
+  batch: Batch,
+  state: GraphState,
+  claims: readonly Claim[],
+  runtime: LangGraphRunnableConfig,
+): Dispatch[] {
+  const context = { threadId: batch.threadId, state, runtime };
+  return claims.flatMap((claim) =>
+    claim.kind === "claimed" ? [dispatchOf(host, byId(batch, claim.operationId), claim.fence, context)] : [],
+  );
+}
+
+function runDeps(host: Host, threadId: string, runtime: LangGraphRunnableConfig): Parameters<typeof runBatch>[1] {
+  return {
+    ledger: host.ledger,
+    owner: host.owner,
+    leaseMs: host.config.leaseMs,
+    now: host.now,
+    hold: host.hold,
+    release: host.release,
+    keep: (result) => host.results.put(threadId, toBody(result)),
+    every: host.every,
+    background: host.background,
+    progress: ({ phase, operation, outcome }) =>
+      runtime.writer?.({
+        type: "toolgate.call",
+        phase,
+        operationId: operation.id,
+        alias: operation.alias,
+        effect: operation.effect,
+        ...(outcome ? { status: outcome.status } : {}),
+      }),
+    takenOver: (operation) =>
+      new ToolgateError(
+        "already_running",
+        `another host took \`${operation.alias}\` over`,
+        "run the thread again to see what it came to",
+      ),
+  };
+}
+
+/** State follows the ledger: what each call came to, and which servers are connected now. */
+async function afterwards(host: Host, batch: Batch, state: GraphState, claims: readonly Claim[]): Promise<GraphUpdate> {
+  const rows = new Map((await host.ledger.rows(batch.proposalId)).map((row) => [row.operation.id, row]));
+  const replayed = new Set(
+    claims.flatMap((claim) => (claim.kind === "settled" && claim.replayed ? [claim.operationId] : [])),
+  );
+  const views = batch.calls.map((call): OperationView => {
+    const row = rows.get(call.operation.id);
+    const view = viewOf(call);
+    if (row?.state !== "settled") {
+      return call.judgement.kind === "refuse"
+        ? { ...view, status: call.judgement.outcome.status, reason: call.judgement.outcome.reason }
+        : { ...view, status: "ready" };
+    }
+    const earlier =
+      replayed.has(row.operation.id) || (call.judgement.kind === "settled" && row.outcome?.status !== "rejected"); // E4
+    return { ...view, ...settledPart(row), ...(earlier ? { replayed: true } : {}) };
+  });
+  const connected = [...new Set([...state.connected, ...connectedBy(rows.values())])];
+  return { operations: views, ...(connected.length > state.connected.length ? { connected } : {}) };
+}
+
+function connectedBy(rows: Iterable<OperationRow>): string[] {
+  return [...rows].flatMap(({ operation, outcome }) =>
+    operation.server === LOCAL && operation.tool === CONNECT_SERVER && outcome?.status === "ok"
+      ? [String(operation.arguments["name"])]
+      : [],
+  );
+}
+
+function byId(batch: Batch, operationId: Digest): BatchCall {
+  return batch.calls.find((call) => call.operation.id === operationId) as BatchCall;
+}

@@ -1,0 +1,56 @@
+// The graph's state: small, plain, and worth nothing to whoever edits it (G9). What may run is in the host's own stores.
+
+import { MessagesDeltaValue, StateSchema } from "@langchain/langgraph";
+import { z } from "zod";
+import { Decision, Digest, EffectClass, OutcomeStatus, SnapshotSummary } from "../contracts/index.js";
+
+/** Version of the saved state's shape. A checkpoint of a later version is refused when it is loaded. */
+export const STATE_VERSION = 1;
+
+/** What people and edges see of one operation of the current batch. Bodies and arguments are elsewhere. */
+export const OperationView = z.object({
+  operationId: Digest,
+  index: z.number(),
+  callId: z.string(),
+  alias: z.string(),
+  server: z.string().nullable(),
+  tool: z.string().nullable(),
+  argumentsDigest: Digest,
+  effect: EffectClass,
+  decision: Decision.nullable(),
+  /** `asked`: waits for a person; `ready`: may be claimed; then the outcome. */
+  status: z.enum(["asked", "ready", ...OutcomeStatus.options]),
+  reason: z.string().optional(),
+  ref: z.string().optional(),
+  bytes: z.number().optional(),
+  sha256: Digest.optional(),
+  /** Answered from the ledger: it was settled by an earlier run. */
+  replayed: z.boolean().optional(),
+  /** Its outcome is unknown and a person left it so. */
+  left: z.boolean().optional(),
+});
+export type OperationView = z.infer<typeof OperationView>;
+
+/** The ledger's halt, mirrored for people and Studio. */
+export const HaltView = z.object({ halted: z.boolean(), operations: z.array(z.string()) });
+export type HaltView = z.infer<typeof HaltView>;
+
+/** The public face: what goes in and what `invoke` returns. */
+export const Public = new StateSchema({ messages: MessagesDeltaValue });
+
+export const State = new StateSchema({
+  messages: MessagesDeltaValue,
+  snapshot: SnapshotSummary.optional(),
+  operations: z.array(OperationView).default([]),
+  halt: HaltView.default({ halted: false, operations: [] }),
+  /** The highest number, in the ledger, of a write this branch of the thread has seen. */
+  ledgerSeq: z.number().default(0),
+  /** On-demand servers this branch of the thread has connected. */
+  connected: z.array(z.string()).default([]),
+  /** Why the last answer to a question was not taken; shown with the question. */
+  note: z.string().default(""),
+  stateVersion: z.number().default(STATE_VERSION),
+});
+
+export type GraphState = typeof State.State;
+export type GraphUpdate = Partial<typeof State.Update>;

@@ -1,0 +1,264 @@
+// The public door: a composition root that reads a configuration, chooses adapters and hands out the graph.
+
+import { randomBytes } from "node:crypto";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
+import type { StructuredToolInterface } from "@langchain/core/tools";
+import { toJsonSchema } from "@langchain/core/utils/json_schema";
+import { type BaseCheckpointSaver, type LangGraphRunnableConfig, MemorySaver } from "@langchain/langgraph";
+import Database from "better-sqlite3";
+import { checkConfig } from "./adapters/config/check.js";
+import { parseStrictJson } from "./adapters/config/json.js";
+import { type Loaded, readConfig, resolveConfig } from "./adapters/config/load.js";
+import { createMemoryLedger } from "./adapters/ledger/memory.js";
+import { createOwner } from "./adapters/ledger/owner.js";
+import { createSqliteLedger } from "./adapters/ledger/sqlite.js";
+import { createServers } from "./adapters/mcp/servers.js";
+import { resolveModel } from "./adapters/model/resolve.js";
+import { createSchemaChecker } from "./adapters/schema/checker.js";
+import { openCheckpointer } from "./adapters/store/checkpointer.js";
+import { createMemoryResults } from "./adapters/store/results-memory.js";
+import { createSqliteResults } from "./adapters/store/results-sqlite.js";
+import type { LocalTool } from "./catalog/index.js";
+import { type Config, type Finding, type JsonObject, ToolgateError, type ToolSnapshot } from "./contracts/index.js";
+import type { Ledger, LedgerDeps } from "./execution/ledger.js";
+import { BUILT_INS, buildGraph, createCatalog, type Host, type Records, recordsOf } from "./graph/index.js";
+import { createRedactor, type ResultStore } from "./observation/index.js";
+import { compilePolicy, compileSettings, toolSettings } from "./policy/index.js";
+
+export type { PersonAnswer } from "./approval/index.js";
+export * from "./contracts/index.js";
+export type { Ledger } from "./execution/ledger.js";
+export type { Records } from "./graph/index.js";
+
+export interface ToolgateOptions {
+  /** A path to `toolgate.json`, or its content. */
+  readonly config: string | Config | Readonly<Record<string, unknown>>;
+  /** Any LangChain chat model that binds tools. @default the configuration's `model` */
+  readonly model?: BaseChatModel;
+  /** @default a saver in the configured store */
+  readonly checkpointer?: BaseCheckpointSaver;
+  /** @default the configured store */
+  readonly ledger?: Ledger;
+  /** The host's own tools, offered beside the servers'. */
+  readonly tools?: readonly StructuredToolInterface[];
+  /** Who answers questions in a run. **Contract:** may throw or return undefined; then nobody is identified. @default the run's `langgraph_auth_user` */
+  readonly identify?: (runtime: LangGraphRunnableConfig) => string | undefined;
+}
+
+export interface Toolgate {
+  /** The compiled graph: invoke, stream, getState, getStateHistory. */
+  readonly graph: ReturnType<typeof buildGraph>;
+  readonly ledger: Records;
+  readonly config: Config;
+  /** What is odd about the configuration, without having started anything. */
+  readonly findings: readonly Finding[];
+  /** What the graph's nodes are given; for the command and the service. */
+  readonly host: Host;
+  /** The current snapshot (of a thread); undefined before the first discovery. */
+  snapshot(threadId?: string): Promise<ToolSnapshot | undefined>;
+  /** Ends every process that was started, after late answers were waited for. Idempotent. */
+  close(): Promise<void>;
+}
+
+/** Reads a configuration file. Throws `config_unreadable`, `config_invalid` and `config_variable`. */
+export async function loadConfig(path: string): Promise<Config> {
+  return (await readConfig(path, process.env)).config;
+}
+
+/** Puts the agent together. Starts no server; the first `discover` does. Throws the errors of `loadConfig`, and `store_failed`. */
+export async function createToolgate(options: ToolgateOptions): Promise<Toolgate> {
+  const { config, findings } = await configure(options.config);
+  const tools = new Map((options.tools ?? []).map((tool) => [tool.name, tool]));
+  const locals = (options.tools ?? []).map(localTool);
+  refuseClashes(options.tools ?? []);
+  const context = { servers: Object.keys(config.mcpServers), localTools: [...tools.keys(), ...BUILT_INS] };
+  const policy = compilePolicy(config.permissions, context);
+  const settings = compileSettings(config.tools, config.mcpServers, context);
+  const all = [...findings, ...policy.findings, ...settings.findings];
+  const wrong = all.find((finding) => finding.level === "error");
+  if (wrong)
+    throw new ToolgateError(
+      "config_invalid",
+      wrong.message,
+      "mend the configuration; `toolgate check` lists everything at once",
+    );
+
+  const { owner, liveness, hold, release, end } = createOwner();
+  const stores = openStores(config, { now: Date.now, liveness });
+  const ledger = options.ledger ?? stores.ledger;
+  const redact = createRedactor(config.secrets);
+  const servers = createServers(config.mcpServers, { now: Date.now, redact, lateAnswerMs: config.lateAnswerMs });
+  const checker = createSchemaChecker();
+  const late = new Set<Promise<unknown>>();
+  const injected = (server: string, tool: string) =>
+    Object.keys(toolSettings(settings.settings, { alias: "", server, tool }).inject ?? {});
+  const catalog = createCatalog({ config, servers, ledger, locals, injected });
+  const host: Host = {
+    config,
+    ledger,
+    results: stores.results,
+    servers,
+    catalog,
+    checker,
+    policy: policy.policy,
+    settings: settings.settings,
+    model: once(async () => options.model ?? (await resolveModel(config.model))),
+    tools,
+    owner,
+    hold,
+    release,
+    secret: config.approvals.secret ?? randomBytes(32).toString("base64url"),
+    identify: options.identify ?? authenticatedUser,
+    now: Date.now,
+    newId: () => randomBytes(16).toString("hex"),
+    every,
+    after,
+    background: (work) => {
+      const settled = work.catch(() => undefined).finally(() => late.delete(settled));
+      late.add(settled);
+    },
+    redact,
+    jsonProblem: (text) => {
+      const parsed = parseStrictJson(text);
+      return parsed.ok ? undefined : parsed.problem;
+    },
+  };
+  const graph = buildGraph(host, options.checkpointer ?? stores.checkpointer);
+  return {
+    graph,
+    ledger: recordsOf(host),
+    config,
+    findings: all,
+    host,
+    async snapshot(threadId) {
+      if (threadId === undefined) return catalog.latest();
+      const state = await graph.getState({ configurable: { thread_id: threadId } });
+      const id = (state.values as { snapshot?: { id: string } }).snapshot?.id;
+      return id === undefined ? undefined : catalog.snapshot(id);
+    },
+    close: once(async () => {
+      await Promise.all([servers.close(), Promise.allSettled([...late])]);
+      await checker.close();
+      await ledger.close();
+      stores.close();
+      end();
+    }),
+  };
+}
+
+async function configure(given: ToolgateOptions["config"]): Promise<Loaded> {
+  const loaded =
+    typeof given === "string"
+      ? await readConfig(given, process.env)
+      : isResolved(given)
+        ? { config: given, findings: [] }
+        : resolveConfig(given, { folder: process.cwd(), env: process.env });
+  return {
+    config: loaded.config,
+    findings: [...loaded.findings, ...checkConfig(loaded.config).filter(({ level }) => level === "warning")],
+  };
+}
+
+/** A configuration that `loadConfig` returned has a folder; what a person writes has none. */
+function isResolved(given: Exclude<ToolgateOptions["config"], string>): given is Config {
+  return typeof (given as Partial<Config>).folder === "string" && typeof (given as Partial<Config>).limits === "object";
+}
+
+interface Stores {
+  readonly ledger: Ledger;
+  readonly results: ResultStore;
+  readonly checkpointer: BaseCheckpointSaver;
+  readonly close: () => void;
+}
+
+function openStores(config: Config, deps: LedgerDeps): Stores {
+  switch (config.store.kind) {
+    case "memory":
+      return {
+        ledger: createMemoryLedger(deps),
+        results: createMemoryResults(),
+        checkpointer: new MemorySaver(),
+        close: () => undefined,
+      };
+    case "sqlite": {
+      const db = openDatabase(config.store.path);
+      return {
+        ledger: createSqliteLedger(db, deps),
+        results: createSqliteResults(db),
+        checkpointer: openCheckpointer(db),
+        close: () => db.close(),
+      };
+    }
+    case "postgres":
+      throw new ToolgateError(
+        "config_invalid",
+        "`store.kind` is `postgres`, which this version does not have",
+        "use `sqlite` or `memory`",
+      );
+  }
+}
+
+/** One file holds ledger, results and checkpoints: what belongs together is backed up together. */
+function openDatabase(folder: string): Database.Database {
+  const file = join(folder, "toolgate.sqlite");
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    return new Database(file, { timeout: 5_000 });
+  } catch (cause) {
+    throw new ToolgateError(
+      "store_failed",
+      `the store \`${file}\` cannot be opened: ${(cause as Error).message}`,
+      "check that `store.path` is a folder you may write to",
+      { cause },
+    );
+  }
+}
+
+function localTool(tool: StructuredToolInterface): LocalTool {
+  return { name: tool.name, description: tool.description, inputSchema: toJsonSchema(tool.schema) as JsonObject };
+}
+
+function refuseClashes(tools: readonly StructuredToolInterface[]): void {
+  const seen = new Set<string>(BUILT_INS);
+  for (const { name } of tools) {
+    if (seen.has(name)) {
+      throw new ToolgateError(
+        "config_invalid",
+        `two tools are named \`${name}\``,
+        `rename the host's tool; ${BUILT_INS.join(" and ")} are built in`,
+      );
+    }
+    seen.add(name);
+  }
+}
+
+function authenticatedUser(runtime: LangGraphRunnableConfig): string | undefined {
+  const user = (runtime.configurable as { langgraph_auth_user?: { identity?: unknown } } | undefined)
+    ?.langgraph_auth_user;
+  return typeof user?.identity === "string" ? user.identity : undefined;
+}
+
+function every(ms: number, tick: () => void): () => void {
+  const timer = setInterval(tick, ms);
+  timer.unref();
+  return () => clearInterval(timer);
+}
+
+function after(ms: number): { elapsed: Promise<void>; cancel: () => void } {
+  let cancel = () => {};
+  const elapsed = new Promise<void>((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    cancel = () => {
+      clearTimeout(timer);
+      resolve();
+    };
+  });
+  return { elapsed, cancel };
+}
+
+function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined;
+  return () => (made ??= make());
+}

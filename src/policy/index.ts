@@ -1,0 +1,7 @@
+// The policy room: what may run, what is asked about, and what the host declares of its tools.
+
+export * from "./budget.js";
+export * from "./judge.js";
+export { namesTool, POLICY_FINDINGS, type PolicyContext, type PolicyFinding, type Target } from "./pattern.js";
+export * from "./rules.js";
+export * from "./settings.js";

@@ -1,0 +1,228 @@
+// Judge: everything known about a batch of calls -> what may become of each. The one place where refusals, questions and
+// permissions are put in order; `gate` shows its answer, `approval` asks by it, `execute` acts on it.
+//
+// Pure, synchronous, total.
+//
+//   J1. The first reason that refuses a call decides, in this order: foreign thread, unknown tool, unusable arguments,
+//       deny, repeated rejection, halt, budget. A refused call is never asked about.
+//   J2. A call with no proposal row is never allowed by rule, only asked (G9).
+//   J3. A guard hit asks whatever policy allows; an approval covers the writes it was shown and no others.
+//   J4. An open question that expired refuses the call; silence never becomes a yes.
+
+import {
+  type Decision,
+  type Digest,
+  type Limits,
+  type Operation,
+  type OperationRow,
+  type Outcome,
+  rejected,
+} from "../contracts/index.js";
+import { overBudget, type Spent } from "./budget.js";
+
+/** An earlier write that a guard found. */
+export interface EarlierWrite {
+  readonly operationId: Digest;
+  readonly alias: string;
+  readonly state: string;
+}
+
+/** What is known of one call before it is judged. `operation.decision` is policy's, or null where policy was not asked. */
+export interface CallFacts {
+  readonly operation: Operation;
+  /** Made by the model in the proposal the ledger holds, or a person's stored edit of such a call. */
+  readonly proposed: boolean;
+  /** The proposal belongs to another thread or scope. */
+  readonly foreign: boolean;
+  /** Names of offered tools close to a name that is not. Undefined when the tool is known. */
+  readonly unknown?: { readonly near: readonly string[] };
+  /** Why the arguments cannot be used. */
+  readonly invalid?: string;
+  readonly builtIn: boolean;
+  readonly repeat: "allow" | "ask" | "deny";
+  /** As the ledger has it, when it has it. */
+  readonly row?: OperationRow;
+  /** The current question about it and whether it was answered with a yes that still verifies. */
+  readonly question?: { readonly seen: readonly Digest[]; readonly approved: boolean; readonly expired: boolean };
+}
+
+/** What the ledger knows that bears on the whole batch. */
+export interface BatchStanding extends Spent {
+  readonly rejections: readonly { readonly server: string; readonly tool: string; readonly argumentsDigest: Digest }[];
+  readonly unknownWrites: readonly (EarlierWrite & { readonly server: string | null })[];
+  readonly repeats: ReadonlyMap<Digest, readonly EarlierWrite[]>;
+  readonly ahead: readonly EarlierWrite[];
+}
+
+export type Judgement =
+  /** Settled before; answered from the ledger. */
+  | { readonly kind: "settled"; readonly operation: Operation; readonly row: OperationRow }
+  | { readonly kind: "refuse"; readonly operation: Operation; readonly outcome: Outcome }
+  | { readonly kind: "ask"; readonly operation: Operation; readonly earlier: readonly EarlierWrite[] }
+  | { readonly kind: "run"; readonly operation: Operation };
+
+/** After this many rejections by a person in one turn, the turn's writes are refused without asking. */
+export const REJECTIONS_BEFORE_REFUSAL = 3;
+
+/** Judges a whole batch, in the order of its calls. */
+export function judge(
+  calls: readonly CallFacts[],
+  standing: BatchStanding,
+  limits: Limits,
+  haltScope: "thread" | "server",
+): Judgement[] {
+  const refusals = calls.map((call) => refusal(call, standing, haltScope));
+  const over = overBudget(
+    calls.map((call, index) => ({
+      effect: call.operation.effect,
+      free: call.builtIn,
+      paid: refusals[index] !== undefined || inHand(call),
+    })),
+    standing,
+    limits,
+  );
+  const earlierInBatch = new Map<string, EarlierWrite>();
+  return calls.map((call, index) => {
+    const { operation, row } = call;
+    if (row?.state === "settled" && !retriable(row)) return { kind: "settled", operation: row.operation, row };
+    const outcome = refusals[index] ?? budgetRefusal(over[index]);
+    if (outcome) return { kind: "refuse", operation, outcome };
+
+    const earlier = guardHits(call, standing, earlierInBatch);
+    if (earlier.length > 0 && call.repeat === "deny" && repeatsOf(call, standing, earlierInBatch).length > 0) {
+      return {
+        kind: "refuse",
+        operation,
+        outcome: rejected("denied", "policy", `an identical write was made before: ${named(earlier)}`),
+      };
+    }
+    if (operation.effect === "write") earlierInBatch.set(writeKey(operation), inThisMessage(operation));
+
+    const decision = guarded(call, earlier);
+    const judged = { ...operation, decision };
+    if (decision.kind === "allow") return { kind: "run", operation: judged };
+    if (call.question?.expired && !call.question.approved) {
+      return {
+        kind: "refuse",
+        operation: judged,
+        outcome: rejected("expired", "expiry", "nobody answered in time; it was not run"),
+      }; // J4
+    }
+    const shown = new Set(call.question?.seen);
+    const covered = call.question?.approved === true && earlier.every((write) => shown.has(write.operationId)); // J3
+    return covered ? { kind: "run", operation: judged } : { kind: "ask", operation: judged, earlier };
+  });
+}
+
+/** The first reason that refuses a call whatever a person might say (J1); budgets come after, they depend on the batch. */
+function refusal(call: CallFacts, standing: BatchStanding, haltScope: "thread" | "server"): Outcome | undefined {
+  const { operation } = call;
+  if (call.foreign) return rejected("other_thread", "host", "this call belongs to another thread; it was not run");
+  if (call.unknown) {
+    const near = call.unknown.near.length > 0 ? `; close names: ${call.unknown.near.join(", ")}` : "";
+    return rejected(
+      "unknown_tool",
+      "host",
+      `no tool named \`${operation.alias}\` was offered for this response${near}`,
+    );
+  }
+  if (call.invalid !== undefined) return rejected("invalid_arguments", "schema", call.invalid);
+  if (operation.decision?.kind === "deny") return rejected("denied", "policy", operation.decision.reason);
+  if (rejectedBefore(operation, standing)) {
+    return rejected(
+      "repeated_rejection",
+      "person",
+      "a person rejected this very call in this turn; it was not asked again",
+    );
+  }
+  if (operation.effect === "write" && standing.rejections.length >= REJECTIONS_BEFORE_REFUSAL) {
+    return rejected(
+      "repeated_rejection",
+      "person",
+      `a person rejected ${standing.rejections.length} calls in this turn; its writes are no longer asked`,
+    );
+  }
+  const unknown = operation.effect === "write" ? haltingWrite(operation, standing, haltScope) : undefined;
+  if (unknown)
+    return rejected("halted", "halt", `the outcome of ${unknown.alias} is unknown; no write runs until it is settled`);
+  return undefined;
+}
+
+function budgetRefusal(over: string | undefined): Outcome | undefined {
+  return over === undefined ? undefined : rejected("budget", "budget", `${over}; it was not run`);
+}
+
+/** What a claim would decide, not this: someone holds it, or it was sent. It neither pays nor is asked about again. */
+function inHand(call: CallFacts): boolean {
+  return call.row !== undefined && call.row.state !== "proposed" && call.row.sent;
+}
+
+/** A settled row that may be claimed again as the next attempt: certainly not run, and for a write never dispatched. */
+function retriable(row: OperationRow): boolean {
+  return row.outcome?.status === "unavailable" && (row.operation.effect === "read" || !row.sent);
+}
+
+function haltingWrite(operation: Operation, standing: BatchStanding, haltScope: "thread" | "server") {
+  return standing.unknownWrites.find(
+    (write) => write.operationId !== operation.id && (haltScope === "thread" || write.server === operation.server),
+  );
+}
+
+function rejectedBefore(operation: Operation, standing: BatchStanding): boolean {
+  return standing.rejections.some(
+    (one) =>
+      one.server === operation.server &&
+      one.tool === operation.tool &&
+      one.argumentsDigest === operation.argumentsDigest,
+  );
+}
+
+function guardHits(
+  call: CallFacts,
+  standing: BatchStanding,
+  earlierInBatch: ReadonlyMap<string, EarlierWrite>,
+): EarlierWrite[] {
+  if (call.operation.effect === "read") return [];
+  const hits = call.repeat === "allow" ? [] : repeatsOf(call, standing, earlierInBatch);
+  for (const write of standing.ahead) {
+    if (!hits.some((hit) => hit.operationId === write.operationId)) hits.push(write);
+  }
+  return hits;
+}
+
+function repeatsOf(
+  call: CallFacts,
+  standing: BatchStanding,
+  earlierInBatch: ReadonlyMap<string, EarlierWrite>,
+): EarlierWrite[] {
+  const inBatch = earlierInBatch.get(writeKey(call.operation));
+  return [...(standing.repeats.get(call.operation.id) ?? []), ...(inBatch ? [inBatch] : [])].filter(
+    (write, index, all) => all.findIndex((other) => other.operationId === write.operationId) === index,
+  );
+}
+
+/** Policy's decision, tightened by what policy cannot know: the proposal (J2) and the guards (J3). */
+function guarded(call: CallFacts, earlier: readonly EarlierWrite[]): Decision {
+  const decision = call.operation.decision ?? { kind: "ask", rules: [], reason: "policy was not asked" };
+  if (!call.proposed)
+    return {
+      kind: "ask",
+      rules: decision.rules,
+      reason: "this is not a call the model made: it was changed or added afterwards",
+    };
+  if (earlier.length > 0)
+    return { kind: "ask", rules: decision.rules, reason: `earlier writes bear on this one: ${named(earlier)}` };
+  return decision;
+}
+
+function named(writes: readonly EarlierWrite[]): string {
+  return writes.map((write) => `${write.alias} (${write.state}, ${write.operationId.slice(0, 12)})`).join("; ");
+}
+
+function inThisMessage(operation: Operation): EarlierWrite {
+  return { operationId: operation.id, alias: operation.alias, state: "in the same message" };
+}
+
+function writeKey(operation: Operation): string {
+  return JSON.stringify([operation.server, operation.tool, operation.argumentsDigest]);
+}

@@ -1,0 +1,181 @@
+// Pattern: which tools a text such as `mcp__docs__get_*` means. Rules and `tools` keys are read here, and only here.
+//
+// Pure, total.
+//
+//   T1. A pattern is matched against (server, tool). A server is found by comparing with the configured names, never by
+//       splitting at `__`: names may hold any separator.
+//   T2. A narrow pattern (it loosens something) needs one literal server, and its glob must cover the tool's own name
+//       and its mapped name: nothing is let in by a name nobody sees.
+//   T3. A wide pattern (it tightens something) takes every literal server its text can name, or, when it names none,
+//       every server its stars can cover; either name of the tool will do.
+//   T4. Text that can match nothing is a problem, never a pattern that silently does nothing.
+
+import { ALIAS_CHARS, aliasOf, type Finding, hasHidden, LOCAL, mapName, nearest, oneLine } from "../contracts/index.js";
+import { canBegin, type Glob, matches, nameGlob } from "./glob.js";
+
+/** One tool: the server's configured name and the tool's own name. `alias` is never looked at. */
+export interface Target {
+  readonly alias: string;
+  readonly server: string;
+  readonly tool: string;
+}
+
+export interface PolicyContext {
+  /** Names of the configured servers. */
+  readonly servers: readonly string[];
+  /** Own names of the host's tools and of the built-ins. */
+  readonly localTools: readonly string[];
+}
+
+/** Codes of the findings of this room. */
+export const POLICY_FINDINGS = [
+  /** The text is no pattern, or its argument test is none. */
+  "rule_malformed",
+  /** It can match no tool of any configured server. */
+  "rule_no_server",
+  /** A bare name that is none of the host's own tools. */
+  "rule_no_tool",
+  /** It loosens, and it has no literal server. */
+  "rule_server_glob",
+  /** It loosens, and it can be read in more than one way. */
+  "rule_ambiguous",
+  /** An allow whose argument test no value can meet. */
+  "rule_futile",
+  /** It matches no tool that its server lists. */
+  "rule_unmatched",
+] as const;
+export type PolicyFinding = (typeof POLICY_FINDINGS)[number];
+
+export type Reach = "narrow" | "wide";
+
+/** One way to read a pattern. Without a glob the text names one tool; without a server it may be on any. */
+type Reading =
+  | { readonly server: string; readonly glob?: undefined }
+  | { readonly server: string; readonly glob: Glob }
+  | { readonly server?: undefined; readonly glob: Glob };
+
+export interface ToolPattern {
+  readonly text: string;
+  readonly reach: Reach;
+  readonly readings: readonly Reading[];
+  /** Servers whose tools it can match, `local` among them. */
+  readonly servers: readonly string[];
+}
+
+const BUILT_INS: readonly string[] = ["connect_server", "read_result"];
+
+/** Whether a tool is one of toolgate's own. */
+export function isBuiltIn(target: Target): boolean {
+  return target.server === LOCAL && BUILT_INS.includes(target.tool);
+}
+
+/** Whether a text without `*` names this tool: by alias, by its own name, or by its mapped uncut name. */
+export function namesTool(text: string, { server, tool }: Omit<Target, "alias">): boolean {
+  if (server === LOCAL) return text === tool;
+  return text === aliasOf(server, tool) || fullNames(server, tool).includes(text);
+}
+
+/** How a pattern meets a tool: it names it, its glob covers it, or not at all. */
+export function meets(pattern: ToolPattern, target: Target): "name" | "glob" | undefined {
+  const hits = pattern.readings.filter((reading) => readingMeets(pattern, reading, target));
+  if (hits.length === 0) return undefined;
+  return hits.some((reading) => reading.glob === undefined) ? "name" : "glob";
+}
+
+function readingMeets({ text, reach }: ToolPattern, { server, glob }: Reading, target: Target): boolean {
+  if (server === undefined) return coversAnywhere(glob, target.server, target.tool);
+  if (server !== target.server) return false; // T1
+  if (glob === undefined) return namesTool(text, target);
+  const names = [target.tool, mapName(target.tool)];
+  return reach === "narrow" ? names.every((name) => matches(glob, name)) : names.some((name) => matches(glob, name));
+}
+
+/** A glob that names no server is read against the pair joined, so its stars may cover the separator (T3). */
+function coversAnywhere(glob: Glob, server: string, tool: string): boolean {
+  const texts =
+    server === LOCAL ? [tool] : [...fullNames(server, tool), ...forms(server).map((form) => `mcp__${form}`)];
+  return texts.some((text) => matches(glob, text));
+}
+
+/** Reads a pattern, or says why it is none. `where` names the key of the config it stands under. */
+export function readPattern(text: string, reach: Reach, context: PolicyContext, where: string): ToolPattern | Finding {
+  const servers = context.servers.filter((name) => name !== LOCAL);
+  const problem = (code: PolicyFinding, message: string): Finding => ruleProblem(code, where, text, message);
+
+  if (!wellFormed(text)) return problem("rule_malformed", "is not `mcp__server`, `mcp__server__tool` or a bare name");
+  const readings: Reading[] = servers.flatMap((server) => readingsOn(server, text));
+  if (context.localTools.includes(text)) readings.push({ server: LOCAL });
+  const starred = text.includes("*");
+
+  if (reach === "narrow" && readings.length !== 1) {
+    if (readings.length > 1) return problem("rule_ambiguous", `can mean ${readings.map(describe).join(" or ")}`);
+    if (starred) return problem("rule_server_glob", "needs a literal server: only the tool's part may hold a `*`");
+  }
+  if (readings.length > 0) {
+    return { text, reach, readings, servers: readings.map((reading) => reading.server as string) };
+  }
+  if (starred) {
+    const glob = nameGlob(text);
+    const possible = servers.filter((server) => canMeet(glob, server));
+    if (context.localTools.some((tool) => matches(glob, tool))) possible.push(LOCAL);
+    if (possible.length > 0) return { text, reach, readings: [{ glob }], servers: possible };
+  }
+  if (starred || text.startsWith("mcp__")) {
+    return problem("rule_no_server", `can match no configured server; ${known("configured", servers)}`); // T4
+  }
+  const near = nearest(text, [...context.localTools, ...servers.map((server) => `mcp__${server}`)]);
+  return problem("rule_no_tool", `is none of the host's own tools; ${known("near", near)}`); // T4
+}
+
+/** A finding about one rule, in the user's own words. */
+export function ruleProblem(code: PolicyFinding, where: string, text: string, message: string): Finding {
+  const level = code === "rule_unmatched" || code === "rule_futile" ? "warning" : "error";
+  return { level, code, message: `${where}: \`${oneLine(text)}\` ${message}` };
+}
+
+function wellFormed(text: string): boolean {
+  return text !== "" && text === text.trim() && !/[\p{Cc}()]/u.test(text) && !hasHidden(text);
+}
+
+/** How the text can be read if its server is this one (T1). */
+function readingsOn(server: string, text: string): Reading[] {
+  for (const form of forms(server)) {
+    if (form.includes("*")) continue; // T2: a star in the server's part is never literal
+    const head = `mcp__${form}`;
+    if (text === head) return [{ server, glob: nameGlob("*") }];
+    if (text.startsWith(`${head}__`) && text.length > head.length + 2) {
+      const tool = text.slice(head.length + 2);
+      return [tool.includes("*") ? { server, glob: nameGlob(tool) } : { server }];
+    }
+  }
+  return mayBeCutAlias(server, text) ? [{ server }] : [];
+}
+
+/** The alias of a long server name can be cut within that name; the hash at its end still names one tool. */
+function mayBeCutAlias(server: string, text: string): boolean {
+  if (text.length !== ALIAS_CHARS || !/_[0-9a-f]{8}$/.test(text)) return false;
+  return mapName(`mcp__${server}__`).startsWith(text.slice(0, ALIAS_CHARS - 9));
+}
+
+function canMeet(glob: Glob, server: string): boolean {
+  return forms(server).some((form) => matches(glob, `mcp__${form}`) || canBegin(glob, `mcp__${form}__`));
+}
+
+function fullNames(server: string, tool: string): string[] {
+  return forms(server).flatMap((left) => forms(tool).map((right) => `mcp__${left}__${right}`));
+}
+
+/** A name as it is and as an alias shows it. */
+function forms(name: string): string[] {
+  const mapped = mapName(name);
+  return mapped === name ? [name] : [name, mapped];
+}
+
+function describe({ server, glob }: Reading): string {
+  if (server === LOCAL) return "a tool of the host";
+  return glob === undefined ? `a tool of \`${server}\`` : `tools of \`${server}\``;
+}
+
+function known(what: string, names: readonly string[]): string {
+  return names.length === 0 ? `none ${what}` : `${what}: ${names.map((name) => `\`${oneLine(name)}\``).join(", ")}`;
+}

@@ -1,0 +1,113 @@
+// Policy: (rules, tool, arguments) -> Decision.
+//
+// Pure, synchronous, total: no clock, no I/O, never throws.
+//
+//   P1. deny beats ask beats allow, whatever the order of the rules.
+//   P2. A rule that cannot be evaluated never allows.
+//   P3. No matching rule means the default, and the default is never allow.
+//   P4. What a server says of itself is not an input.
+//   P5. Permissions with an error permit nothing.
+//   P6. Built-ins are allowed unless a rule names them; a glob does not name them.
+
+import type { Decision, DecisionKind, Finding, JsonObject, Permissions } from "../contracts/index.js";
+import { type ArgumentTest, meetsTests, readTests } from "./arguments.js";
+import {
+  isBuiltIn,
+  meets,
+  type PolicyContext,
+  type PolicyFinding,
+  readPattern,
+  ruleProblem,
+  type Target,
+  type ToolPattern,
+} from "./pattern.js";
+
+interface Rule {
+  readonly kind: DecisionKind;
+  readonly text: string;
+  readonly pattern: ToolPattern;
+  readonly tests: readonly ArgumentTest[];
+}
+
+/** Compiled permissions. */
+export interface Policy {
+  readonly rules: readonly Rule[];
+  readonly fallback: Permissions["default"];
+  /** A rule could not be read. */
+  readonly broken: boolean;
+}
+
+const STRICTEST_FIRST = ["deny", "ask", "allow"] as const;
+const DONE = { deny: "denied", ask: "asked about", allow: "allowed" } as const;
+
+/** Compiles permissions. A finding of level `error` is a load error; until it is mended the policy denies everything. */
+export function compilePolicy(
+  permissions: Permissions,
+  context: PolicyContext,
+): { readonly policy: Policy; readonly findings: readonly Finding[] } {
+  const rules: Rule[] = [];
+  const findings: Finding[] = [];
+  for (const kind of STRICTEST_FIRST) {
+    for (const text of permissions[kind]) {
+      const rule = readRule(kind, text, context);
+      if ("level" in rule) {
+        findings.push(rule);
+        continue;
+      }
+      rules.push(rule);
+      if (kind === "allow" && rule.tests.some((test) => test.futile)) {
+        findings.push(problem("rule_futile", kind, text, "never matches: a value of that form cannot be evaluated"));
+      }
+    }
+  }
+  const broken = findings.some(({ level }) => level === "error");
+  return { policy: { rules, fallback: permissions.default, broken }, findings };
+}
+
+/** Decides one call. Carries the texts of the rules that decided. */
+export function decide(policy: Policy, target: Target, args: JsonObject): Decision {
+  if (policy.broken) return { kind: "deny", rules: [], reason: "the permissions have an error and permit nothing" }; // P5
+  const builtIn = isBuiltIn(target);
+  const hits = policy.rules.filter((rule) => applies(rule, target, args, builtIn));
+  for (const kind of STRICTEST_FIRST) {
+    const rules = [...new Set(hits.filter((rule) => rule.kind === kind).map((rule) => rule.text))];
+    if (rules.length === 0) continue; // P1
+    return { kind, rules, reason: `${DONE[kind]} by ${rules.map((text) => `\`${text}\``).join(", ")}` };
+  }
+  if (builtIn) return { kind: "allow", rules: [], reason: "built in, and no rule names it" }; // P6
+  return { kind: policy.fallback, rules: [], reason: "no rule matches this call" }; // P3
+}
+
+/** Rules that match no tool of their servers, as far as all of these are connected. */
+export function unmatchedRules(
+  policy: Policy,
+  tools: readonly Target[],
+  connectedServers: readonly string[],
+): readonly Finding[] {
+  return policy.rules
+    .filter(({ pattern }) => pattern.servers.every((server) => connectedServers.includes(server)))
+    .filter(({ pattern }) => !tools.some((target) => meets(pattern, target) !== undefined))
+    .map(({ kind, text }) => problem("rule_unmatched", kind, text, "matches no tool that its server lists"));
+}
+
+function applies(rule: Rule, target: Target, args: JsonObject, builtIn: boolean): boolean {
+  const hit = meets(rule.pattern, target);
+  if (hit === undefined || (builtIn && hit !== "name")) return false; // P6
+  return meetsTests(rule.tests, args, rule.kind); // P2
+}
+
+function readRule(kind: DecisionKind, text: string, context: PolicyContext): Rule | Finding {
+  const parts = /^([^()]*)(?:\((.*)\))?$/s.exec(text);
+  const tests = parts?.[2] === undefined ? [] : readTests(parts[2]);
+  if (parts === null || tests === undefined) {
+    return problem("rule_malformed", kind, text, "has an argument test that is not `(param:glob, …)`");
+  }
+  const pattern = readPattern(parts[1] as string, kind === "allow" ? "narrow" : "wide", context, where(kind));
+  return "level" in pattern ? pattern : { kind, text, pattern, tests };
+}
+
+function problem(code: PolicyFinding, kind: DecisionKind, text: string, message: string): Finding {
+  return ruleProblem(code, where(kind), text, message);
+}
+
+const where = (kind: DecisionKind): string => `permissions.${kind}`;

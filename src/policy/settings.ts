@@ -1,0 +1,123 @@
+// Settings: what the host declares of its tools, resolved for one tool.
+//
+// Pure, total.
+//
+//   V1. A tool nobody declares a read is a write (G3: a server's annotations are not an input).
+//   V2. A key that declares a read is matched like an allow: literal server, and a glob must cover both names.
+//   V3. A key that names the tool beats a glob. Of keys of one rank the more careful value wins, in whatever order.
+//   V4. Settings with an error declare nothing.
+//   V5. Built-ins are reads.
+
+import type { Config, EffectClass, Finding, ToolConfig, VerifyMode } from "../contracts/index.js";
+import {
+  isBuiltIn,
+  meets,
+  type PolicyContext,
+  readPattern,
+  ruleProblem,
+  type Target,
+  type ToolPattern,
+} from "./pattern.js";
+
+/** Everything that is set for a tool, defaults filled in. */
+export interface ToolSettings {
+  /** @default "write" */
+  readonly effect: EffectClass;
+  /** Milliseconds from the send to our deadline. @default 30000 for a read, 60000 for a write */
+  readonly timeoutMs: number;
+  /** @default "ask" */
+  readonly repeat: NonNullable<ToolConfig["repeat"]>;
+  /** @default the server's, which is "conservative" */
+  readonly errors: NonNullable<ToolConfig["errors"]>;
+  readonly contract?: "status";
+  /** @default "unknown" */
+  readonly outputMismatch: NonNullable<ToolConfig["outputMismatch"]>;
+  /** @default the server's; unset there, "each-call" for a write and "on-change" for a read */
+  readonly verify: VerifyMode;
+  /** @default {} */
+  readonly inject: NonNullable<ToolConfig["inject"]>;
+  readonly reconcile?: NonNullable<ToolConfig["reconcile"]>;
+}
+
+interface Key {
+  readonly pattern: ToolPattern;
+  readonly config: ToolConfig;
+}
+
+/** Compiled `tools`, with what servers set for theirs. */
+export interface Settings {
+  readonly keys: readonly Key[];
+  readonly servers: ReadonlyMap<string, Pick<ToolConfig, "errors" | "verify">>;
+}
+
+/** Compiles `tools`. A finding of level `error` is a load error; until it is mended every tool is a plain write. */
+export function compileSettings(
+  tools: Config["tools"],
+  servers: Config["mcpServers"],
+  context: PolicyContext,
+): { readonly settings: Settings; readonly findings: readonly Finding[] } {
+  const keys: Key[] = [];
+  const findings: Finding[] = [];
+  for (const [text, config] of Object.entries(tools)) {
+    const pattern = readPattern(text, config.effect === "read" ? "narrow" : "wide", context, "tools"); // V2
+    if ("level" in pattern) findings.push(pattern);
+    else keys.push({ pattern, config });
+    if (config.reconcile) findings.push(...reconcileProblems(text, config.reconcile.tool, context));
+  }
+  // Longest last: where values cannot be ranked, the longer pattern has the last word, in whatever order they stand (V3).
+  keys.sort((a, b) => a.pattern.text.length - b.pattern.text.length || (a.pattern.text < b.pattern.text ? -1 : 1));
+  const settings = { keys: findings.length > 0 ? [] : keys, servers: new Map(Object.entries(servers)) }; // V4
+  return { settings, findings };
+}
+
+/** What holds for one tool. */
+export function toolSettings(settings: Settings, target: Target): ToolSettings {
+  const builtIn = isBuiltIn(target);
+  const matching = (how: "name" | "glob"): ToolConfig[] =>
+    settings.keys.filter(({ pattern }) => meets(pattern, target) === how).map(({ config }) => config);
+  const set = { ...(builtIn ? {} : mostCareful(matching("glob"))), ...mostCareful(matching("name")) }; // V3
+  const server = settings.servers.get(target.server);
+  const effect = builtIn ? "read" : (set.effect ?? "write"); // V1, V5
+  return {
+    effect,
+    timeoutMs: set.timeoutMs ?? (effect === "read" ? 30_000 : 60_000),
+    repeat: set.repeat ?? "ask",
+    errors: set.errors ?? server?.errors ?? "conservative",
+    outputMismatch: set.outputMismatch ?? "unknown",
+    verify: set.verify ?? server?.verify ?? (effect === "read" ? "on-change" : "each-call"),
+    inject: set.inject ?? {},
+    ...(set.contract && { contract: set.contract }),
+    ...(set.reconcile && { reconcile: set.reconcile }),
+  };
+}
+
+/** Merges keys of one rank (V3). Only what some key sets is set. */
+function mostCareful(configs: readonly ToolConfig[]): ToolConfig {
+  const first = <K extends keyof ToolConfig>(key: K, order: readonly ToolConfig[K][]): Pick<ToolConfig, K> => {
+    const value = order.find((wanted) => configs.some((config) => config[key] === wanted));
+    return (value === undefined ? {} : { [key]: value }) as Pick<ToolConfig, K>;
+  };
+  const timeouts = configs.flatMap(({ timeoutMs }) => timeoutMs ?? []);
+  const injects = configs.flatMap(({ inject }) => (inject ? [inject] : []));
+  const reconcile = configs.findLast((config) => config.reconcile)?.reconcile;
+  return {
+    ...first("effect", ["write", "read"]),
+    ...first("repeat", ["deny", "ask", "allow"]),
+    ...first("errors", ["conservative", "honest"]),
+    ...first("outputMismatch", ["unknown", "flag"]),
+    ...first("verify", ["each-call", "on-change"]),
+    ...first("contract", ["status"]),
+    ...(timeouts.length > 0 && { timeoutMs: Math.min(...timeouts) }),
+    ...(injects.length > 0 && { inject: Object.assign({}, ...injects) }),
+    ...(reconcile && { reconcile }),
+  };
+}
+
+/** A read-back is sent without asking: it must name one tool, of one configured server. */
+function reconcileProblems(key: string, tool: string, context: PolicyContext): Finding[] {
+  const where = `tools.${key}.reconcile`;
+  const pattern = readPattern(tool, "narrow", context, where);
+  if ("level" in pattern) return [pattern];
+  const oneTool = pattern.readings.every((reading) => reading.glob === undefined);
+  return oneTool ? [] : [ruleProblem("rule_malformed", where, tool, "must name exactly one tool")];
+}

@@ -1,0 +1,35 @@
+// What the tests of the configuration share: reading without a disk, and a refusal as plain data.
+
+import { parseStrictJson } from "../../src/adapters/config/json.js";
+import { type Loaded, resolveConfig } from "../../src/adapters/config/load.js";
+import type { Environment } from "../../src/adapters/config/variables.js";
+import { ToolgateError } from "../../src/contracts/index.js";
+
+/** `${name}` or `${name:-fallback}`, as it stands in a file. */
+export function ref(name: string, fallback?: string): string {
+  return fallback === undefined ? `\${${name}}` : `\${${name}:-${fallback}}`;
+}
+
+/** Reads a text as if it stood in `/srv/app/toolgate.json`. */
+export function load(text: string, env: Environment = {}): Loaded {
+  const parsed = parseStrictJson(text, { comments: true, whenEmpty: {} });
+  if (!parsed.ok) throw new Error(`the test's own text is no JSON: ${parsed.problem}`);
+  return resolveConfig(parsed.value, { folder: "/srv/app", env, text, file: "toolgate.json" });
+}
+
+export interface Refusal {
+  readonly code: string;
+  readonly message: string;
+  readonly hint: string;
+}
+
+/** What `action` refuses with. Anything but a `ToolgateError` fails the test. */
+export async function refusalOf(action: () => unknown): Promise<Refusal> {
+  try {
+    await action();
+  } catch (error) {
+    if (!(error instanceof ToolgateError)) throw error;
+    return { code: error.code, message: error.message, hint: error.hint };
+  }
+  throw new Error("it was taken");
+}

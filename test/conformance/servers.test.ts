@@ -1,0 +1,6 @@
+import { createServers } from "../../src/adapters/mcp/servers.js";
+import { serversConformance } from "./servers.js";
+
+serversConformance((configs, { lateAnswerMs }) =>
+  createServers(configs, { now: Date.now, redact: (text) => text, lateAnswerMs }),
+);

@@ -1,0 +1,165 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { classify, type Findings, type Terms } from "../../src/execution/classify.js";
+import type { CallEvidence } from "../../src/execution/server.js";
+
+const read: Terms = { effect: "read", errors: "conservative", contract: undefined, outputMismatch: "unknown" };
+const write: Terms = { ...read, effect: "write" };
+const honest: Terms = { ...write, errors: "honest" };
+const byStatus: Terms = { ...write, contract: "status" };
+
+const sent = { attempted: true, refused: false } as const;
+const answered = (result: unknown): CallEvidence => ({ ...sent, how: "response", response: { result } });
+const ok = answered({ content: [{ type: "text", text: "done" }] });
+const isError = answered({ content: [{ type: "text", text: "no such row" }], isError: true });
+const rpcError: CallEvidence = {
+  ...sent,
+  how: "response",
+  response: { error: { code: -32001, message: "timed out" } },
+};
+const http = (httpStatus: number, sessionGone = false): CallEvidence => ({
+  ...sent,
+  how: "error",
+  httpStatus,
+  sessionGone,
+});
+
+const seen = (evidence: CallEvidence, terms: Terms, findings: Findings = {}) => {
+  const { status, reason } = classify(evidence, terms, findings);
+  return `${status} ${reason}`;
+};
+
+describe("classify: what an answer means depends on where it came from", () => {
+  const table: [what: string, evidence: CallEvidence, onRead: string, onWrite: string, findings?: Findings][] = [
+    ["a success", ok, "ok success", "ok success"],
+    [
+      "nothing was sent",
+      { attempted: false, refused: false, how: "error" },
+      "unavailable not_sent",
+      "unavailable not_sent",
+    ],
+    [
+      "connection refused",
+      { attempted: true, refused: true, how: "error" },
+      "unavailable not_sent",
+      "unavailable not_sent",
+    ],
+    ["401", http(401), "unavailable turned_away", "unavailable turned_away"],
+    ["a redirect", http(307), "unavailable turned_away", "unavailable turned_away"],
+    ["404 for the session", http(404, true), "unavailable turned_away", "unavailable turned_away"],
+    ["404 without a session", http(404), "failed server_error", "result_unknown server_error"],
+    ["500", http(500), "failed server_error", "result_unknown server_error"],
+    [
+      "a JSON-RPC error that looks like a local timeout (C083)",
+      rpcError,
+      "failed server_error",
+      "result_unknown server_error",
+    ],
+    ["isError", isError, "failed tool_error", "result_unknown tool_error"],
+    ["the deadline (C091)", { ...sent, how: "deadline" }, "unavailable deadline", "result_unknown deadline"],
+    [
+      "a lost connection (C074)",
+      { ...sent, how: "closed" },
+      "unavailable connection_lost",
+      "result_unknown connection_lost",
+    ],
+    [
+      "a cancelled run (C081)",
+      { ...sent, how: "aborted" },
+      "unavailable connection_lost",
+      "result_unknown connection_lost",
+    ],
+    [
+      "a result above the bound",
+      { ...sent, how: "response", tooLarge: true },
+      "unavailable too_large",
+      "result_unknown too_large",
+    ],
+    [
+      "input_required",
+      answered({ resultType: "input_required", inputRequests: {} }),
+      "unavailable unfinishable",
+      "result_unknown unfinishable",
+    ],
+    ["an answer that is no tool result", answered("yes"), "unavailable malformed", "result_unknown malformed"],
+    [
+      "a broken output schema",
+      ok,
+      "unavailable output_schema",
+      "result_unknown output_schema",
+      { outputSchema: "it lacks x" },
+    ],
+    [
+      "a result this host does not take",
+      ok,
+      "unavailable too_large",
+      "result_unknown too_large",
+      { limit: "2,001 characters" },
+    ],
+  ];
+  for (const [what, evidence, onRead, onWrite, findings] of table) {
+    test(`${what}: ${onRead} for a read, ${onWrite} for a write`, () => {
+      expect(seen(evidence, read, findings)).toBe(onRead);
+      expect(seen(evidence, write, findings)).toBe(onWrite);
+    });
+  }
+
+  test("a host that vouches for the server's errors has them taken at their word", () => {
+    expect(seen(isError, honest)).toBe("failed tool_error");
+    expect(seen(rpcError, honest)).toBe("rejected server");
+    expect(seen(http(500), honest)).toBe("rejected server");
+    expect(seen({ ...sent, how: "deadline" }, honest)).toBe("result_unknown deadline");
+  });
+
+  test("under the result contract the tool's own status counts, and a missing one is doubt (C3)", () => {
+    const says = (status: unknown) =>
+      answered({ content: [], structuredContent: { status, message: "m", data: null } });
+    expect(seen(says("ok"), byStatus)).toBe("ok contract");
+    expect(seen(says("failed"), byStatus)).toBe("failed contract");
+    expect(seen(says("rejected"), byStatus)).toBe("rejected server");
+    expect(seen(says("result_unknown"), byStatus)).toBe("result_unknown contract");
+    expect(seen(says("great"), byStatus)).toBe("result_unknown contract");
+    expect(seen(ok, byStatus)).toBe("result_unknown contract");
+  });
+
+  test("a flagged mismatch is taken for a write and says so", () => {
+    const outcome = classify(ok, { ...write, outputMismatch: "flag" }, { outputSchema: "it lacks x" });
+    expect([outcome.status, outcome.message]).toEqual(["ok", "done (flagged: it lacks x)"]);
+  });
+
+  test("G7: no write without a response from the server is ever failed or ok, whatever the evidence", () => {
+    const evidence = fc.record(
+      {
+        attempted: fc.boolean(),
+        refused: fc.boolean(),
+        how: fc.constantFrom("closed", "error", "deadline", "aborted"),
+        httpStatus: fc.option(fc.integer({ min: 100, max: 599 }), { nil: undefined }),
+        sessionGone: fc.boolean(),
+        tooLarge: fc.boolean(),
+        detail: fc.option(fc.string(), { nil: undefined }),
+      },
+      { requiredKeys: ["attempted", "refused", "how"] },
+    );
+    fc.assert(
+      fc.property(evidence, (one) => {
+        const { status } = classify(one as CallEvidence, write, {});
+        expect(["unavailable", "result_unknown"]).toContain(status);
+        const reachedNobody = !one.attempted || one.refused;
+        const turnedAway =
+          one.httpStatus === 401 || (one.httpStatus !== undefined && one.httpStatus >= 300 && one.httpStatus < 400);
+        if (status === "unavailable")
+          expect(reachedNobody || turnedAway || (one.httpStatus === 404 && one.sessionGone)).toBe(true);
+      }),
+    );
+  });
+
+  test("it is total: any result at all has an outcome", () => {
+    fc.assert(
+      fc.property(fc.anything(), fc.constantFrom(read, write, honest, byStatus), (result, terms) => {
+        expect(["ok", "rejected", "failed", "unavailable", "result_unknown"]).toContain(
+          classify(answered(result), terms, {}).status,
+        );
+      }),
+    );
+  });
+});

@@ -1,0 +1,165 @@
+import { describe, expect, test } from "vitest";
+import { aliasOf, Config, type ToolConfig } from "../../src/contracts/index.js";
+import { compileSettings, type Target, type ToolSettings, toolSettings } from "../../src/policy/index.js";
+
+const context = { servers: ["docs", "honest", "x.y"], localTools: ["connect_server", "read_result", "read_file"] };
+const { mcpServers } = Config.parse({
+  mcpServers: {
+    docs: { type: "stdio", command: "node", cwd: "/srv" },
+    honest: { type: "http", url: "https://example.org", errors: "honest", verify: "on-change" },
+    "x.y": { type: "stdio", command: "node", cwd: "/srv" },
+  },
+  store: { kind: "memory" },
+  folder: "/srv",
+});
+
+const PLAIN_WRITE = {
+  effect: "write",
+  timeoutMs: 60_000,
+  repeat: "ask",
+  errors: "conservative",
+  outputMismatch: "unknown",
+  verify: "each-call",
+  inject: {},
+};
+
+function on(server: string, tool: string): Target {
+  return { alias: server === "local" ? tool : aliasOf(server, tool), server, tool };
+}
+
+function settingsOf(tools: Record<string, ToolConfig>, target: Target): ToolSettings {
+  const { settings, findings } = compileSettings(tools, mcpServers, context);
+  expect(findings).toEqual([]);
+  return toolSettings(settings, target);
+}
+
+function codes(tools: Record<string, ToolConfig>): string[] {
+  return compileSettings(tools, mcpServers, context).findings.map(({ code }) => code);
+}
+
+describe("defaults", () => {
+  test("a tool nobody names is a plain write (V1)", () => {
+    expect(settingsOf({}, on("docs", "search"))).toEqual(PLAIN_WRITE);
+    expect(settingsOf({}, on("unheard", "of"))).toEqual(PLAIN_WRITE);
+    expect(settingsOf({}, on("constructor", "x"))).toEqual(PLAIN_WRITE);
+  });
+
+  test("a declared read waits 30 s and is verified on change", () => {
+    expect(settingsOf({ mcp__docs__search: { effect: "read" } }, on("docs", "search"))).toEqual({
+      ...PLAIN_WRITE,
+      effect: "read",
+      timeoutMs: 30_000,
+      verify: "on-change",
+    });
+  });
+
+  test("a server sets errors and verify for its tools, a tool's own settings go before", () => {
+    const own = { mcp__honest__b: { errors: "conservative", verify: "each-call" } } as const;
+    expect(settingsOf(own, on("honest", "a"))).toEqual({ ...PLAIN_WRITE, errors: "honest", verify: "on-change" });
+    expect(settingsOf(own, on("honest", "b"))).toEqual(PLAIN_WRITE);
+  });
+
+  test("built-ins are reads, and only a key with their name sets anything (V5)", () => {
+    const keys = { "*": { timeoutMs: 5 }, read_result: { timeoutMs: 7, effect: "write" } } as const;
+    expect(settingsOf(keys, on("local", "read_result"))).toMatchObject({ effect: "read", timeoutMs: 7 });
+    expect(settingsOf(keys, on("local", "connect_server"))).toMatchObject({ effect: "read", timeoutMs: 30_000 });
+    expect(settingsOf(keys, on("local", "read_file"))).toMatchObject({ effect: "write", timeoutMs: 5 });
+  });
+
+  test("everything a key sets arrives", () => {
+    const reconcile = { tool: "mcp__docs__get_operation", arguments: { operation_id: "$operationId" } };
+    const inject = { approval_token: "grant", operation_id: "operationId" } as const;
+    const config = {
+      effect: "write",
+      contract: "status",
+      timeoutMs: 5_000,
+      repeat: "deny",
+      errors: "honest",
+      outputMismatch: "flag",
+      verify: "on-change",
+      inject,
+      reconcile,
+    } as const;
+    expect(settingsOf({ mcp__docs__save: config }, on("docs", "save"))).toEqual({ ...config });
+  });
+});
+
+describe("which keys count", () => {
+  const read = { effect: "read" } as const;
+  const write = { effect: "write" } as const;
+
+  test.each<[string, Record<string, ToolConfig>, string, string]>([
+    ["a whole server", { mcp__docs: read }, "search", "read"],
+    ["a glob", { "mcp__docs__*": read }, "search", "read"],
+    ["a read glob must cover own and mapped name (V2)", { "mcp__docs__get.*": read }, "get.all", "write"],
+    ["a write glob needs one of them", { mcp__docs: read, "mcp__docs__get.*": write }, "get.all", "write"],
+    ["of globs write beats read", { "mcp__docs__*": read, "mcp__*": write }, "search", "write"],
+    ["of globs write beats read, the other way round", { "mcp__*": write, "mcp__docs__*": read }, "search", "write"],
+    ["a name beats a glob (V3)", { mcp__docs__search: read, "mcp__docs__*": write }, "search", "read"],
+    ["a name that says write beats a read glob", { mcp__docs__search: write, "mcp__docs__*": read }, "search", "write"],
+    [
+      "a name that says nothing of effect leaves it",
+      { mcp__docs__search: { timeoutMs: 1 }, mcp__docs: read },
+      "search",
+      "read",
+    ],
+    ["two spellings of one tool: write wins", { mcp__docs__a_b: read, "mcp__docs__a.b": write }, "a.b", "write"],
+  ])("%s", (_name, tools, tool, effect) => {
+    expect(settingsOf(tools, on("docs", tool)).effect).toBe(effect);
+  });
+
+  test("of values of one rank the more careful wins, in whatever order", () => {
+    const one = {
+      timeoutMs: 9,
+      repeat: "allow",
+      errors: "honest",
+      outputMismatch: "flag",
+      verify: "on-change",
+    } as const;
+    const two = {
+      timeoutMs: 8,
+      repeat: "deny",
+      errors: "conservative",
+      outputMismatch: "unknown",
+      verify: "each-call",
+    } as const;
+    const careful = { ...PLAIN_WRITE, ...two };
+    expect(settingsOf({ "mcp__docs__*": one, "mcp__*": two }, on("docs", "x"))).toEqual(careful);
+    expect(settingsOf({ "mcp__*": two, "mcp__docs__*": one }, on("docs", "x"))).toEqual(careful);
+    expect(settingsOf({ "mcp__docs__*": two, "mcp__*": one }, on("docs", "x"))).toEqual(careful);
+  });
+
+  test("injected parameters add up; where two keys differ the longer pattern has the last word", () => {
+    const tools = {
+      "mcp__docs__*": { inject: { id: "operationId" } },
+      mcp__docs: { inject: { id: "grant", token: "grant" } },
+    } as const;
+    expect(settingsOf(tools, on("docs", "x")).inject).toEqual({ id: "operationId", token: "grant" });
+  });
+});
+
+describe("keys that are load errors", () => {
+  test.each<[string, ToolConfig, string]>([
+    ["mcp__*", { effect: "read" }, "rule_server_glob"],
+    ["*", { effect: "read" }, "rule_server_glob"],
+    ["mcp__nowhere__x", {}, "rule_no_server"],
+    ["search", {}, "rule_no_tool"],
+    ["mcp__docs__x(path:a)", {}, "rule_malformed"],
+    ["mcp__docs__x", { reconcile: { tool: "mcp__docs__*", arguments: {} } }, "rule_malformed"],
+    ["mcp__docs__x", { reconcile: { tool: "mcp__docs", arguments: {} } }, "rule_malformed"],
+    ["mcp__docs__x", { reconcile: { tool: "mcp__nowhere__y", arguments: {} } }, "rule_no_server"],
+  ])("`%s` %o: %s", (key, config, code) => {
+    expect(codes({ [key]: config })).toEqual([code]);
+  });
+
+  test("a read that can mean two servers", () => {
+    const where = { servers: ["a", "a__b"], localTools: [] };
+    const { findings } = compileSettings({ mcp__a__b: { effect: "read" } }, {}, where);
+    expect(findings.map(({ code }) => code)).toEqual(["rule_ambiguous"]);
+  });
+
+  test("settings with an error declare nothing (V4)", () => {
+    const tools = { "mcp__docs__*": { effect: "read" }, mcp__nowhere: { effect: "write" } } as const;
+    expect(toolSettings(compileSettings(tools, mcpServers, context).settings, on("docs", "x"))).toEqual(PLAIN_WRITE);
+  });
+});
