@@ -56,8 +56,14 @@ export const Behaviour = z.discriminatedUnion("do", [
   z.strictObject({ do: z.literal("twice"), second: z.unknown().optional(), ...Effect, ...Reply }),
   /** Effect, an answer under an id nobody asked with (default `nobody`), and no other. */
   z.strictObject({ do: z.literal("wrongId"), id: z.unknown().default("nobody"), ...Effect, ...Reply }),
-  /** Effect, `bytes` on stderr, then the answer once they have been read. */
-  z.strictObject({ do: z.literal("stderrFlood"), bytes: Bytes, ...Effect, ...Reply }),
+  /** Effect, `text` and `bytes` letters on stderr, then the answer once they have been read. */
+  z.strictObject({
+    do: z.literal("stderrFlood"),
+    text: z.string().default(""),
+    bytes: z.number().int().min(0).default(0),
+    ...Effect,
+    ...Reply,
+  }),
   /** Effect, an answer whose text holds bytes that are no UTF-8. */
   z.strictObject({ do: z.literal("badUtf8"), ...Effect }),
   /** Effect, a right answer written in two parts, `ms` apart, cut inside a multi-byte character. */
@@ -94,6 +100,8 @@ export const Page = z.strictObject({
   tools: z.unknown().optional(),
   /** Sent as it is, whatever its type; left out when absent. */
   nextCursor: z.unknown().optional(),
+  /** JSON text that is sent, unparsed, as the result. */
+  resultText: z.string().optional(),
   /** Answered instead of the page. */
   error: RpcError.optional(),
   /** Dies instead of answering. */

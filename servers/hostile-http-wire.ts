@@ -2,7 +2,7 @@
 
 import type { ServerResponse } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
-import type { Wire } from "./hostile-core.js";
+import type { Wire } from "./hostile-wire.js";
 
 export interface HttpWire extends Wire {
   status(status: number, headers: Record<string, string>, body: string): Promise<void>;

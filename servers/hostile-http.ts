@@ -11,8 +11,9 @@ import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { text as textOf } from "node:stream/consumers";
 import { hostileConfig } from "./hostile-config.js";
-import { hostileCore, type Walk, type Wire } from "./hostile-core.js";
+import { hostileCore, type Walk } from "./hostile-core.js";
 import { httpWire } from "./hostile-http-wire.js";
+import type { Wire } from "./hostile-wire.js";
 import { endWithStdin, listen } from "./listen.js";
 import { openLog } from "./log.js";
 
@@ -56,7 +57,7 @@ async function answer(request: IncomingMessage, response: ServerResponse, origin
     return wire.status(202, {}, "");
   }
   response.on("close", () => {
-    if (!response.writableFinished && !wire.cut()) core.cancelled(message.id, "the client closed the response");
+    if (!response.writableFinished && !wire.cut()) core.calls.cancelled(message.id, "the client closed the response");
   });
   const received = await core.receive(message, stateful ? walk : sharedWalk, wire);
   if (received === "done") wire.end();
@@ -81,7 +82,7 @@ function open(walk: Walk): string {
 
 function forget(): void {
   const after = config.http.forgetSessionsAfterCalls;
-  if (after === undefined || forgotten || core.calls < after) return;
+  if (after === undefined || forgotten || core.calls.count < after) return;
   forgotten = true;
   sessions.clear();
   log({ event: "session", reason: "forgotten" });

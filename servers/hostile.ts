@@ -10,7 +10,8 @@ import { createInterface } from "node:readline";
 import { setTimeout as delay } from "node:timers/promises";
 import { startGrandchild } from "./grandchild.js";
 import { hostileConfig } from "./hostile-config.js";
-import { hostileCore, noise, type Walk, type Wire } from "./hostile-core.js";
+import { hostileCore, type Walk } from "./hostile-core.js";
+import { noise, type Wire } from "./hostile-wire.js";
 import { openLog } from "./log.js";
 
 const config = hostileConfig(process.env, "stdio");

@@ -45,6 +45,8 @@ export interface ToolgateOptions {
   readonly tools?: readonly StructuredToolInterface[];
   /** Who answers questions in a run. **Contract:** may throw or return undefined; then nobody is identified. @default the run's `langgraph_auth_user` */
   readonly identify?: (runtime: LangGraphRunnableConfig) => string | undefined;
+  /** The clock, in epoch milliseconds, for expiry, leases and the ledger's times. @default Date.now */
+  readonly now?: () => number;
 }
 
 export interface Toolgate {
@@ -73,7 +75,10 @@ export async function createToolgate(options: ToolgateOptions): Promise<Toolgate
   const tools = new Map((options.tools ?? []).map((tool) => [tool.name, tool]));
   const locals = (options.tools ?? []).map(localTool);
   refuseClashes(options.tools ?? []);
-  const context = { servers: Object.keys(config.mcpServers), localTools: [...tools.keys(), ...BUILT_INS] };
+  const context = {
+    servers: [...Object.keys(config.mcpServers), ...(config.disabledServers ?? [])],
+    localTools: [...tools.keys(), ...BUILT_INS],
+  };
   const policy = compilePolicy(config.permissions, context);
   const settings = compileSettings(config.tools, config.mcpServers, context);
   const all = [...findings, ...policy.findings, ...settings.findings];
@@ -85,11 +90,12 @@ export async function createToolgate(options: ToolgateOptions): Promise<Toolgate
       "mend the configuration; `toolgate check` lists everything at once",
     );
 
+  const now = options.now ?? Date.now;
   const { owner, liveness, hold, release, end } = createOwner();
-  const stores = openStores(config, { now: Date.now, liveness });
+  const stores = openStores(config, { now, liveness });
   const ledger = options.ledger ?? stores.ledger;
   const redact = createRedactor(config.secrets);
-  const servers = createServers(config.mcpServers, { now: Date.now, redact, lateAnswerMs: config.lateAnswerMs });
+  const servers = createServers(config.mcpServers, { now, redact, lateAnswerMs: config.lateAnswerMs });
   const checker = createSchemaChecker();
   const late = new Set<Promise<unknown>>();
   const injected = (server: string, tool: string) =>
@@ -111,7 +117,7 @@ export async function createToolgate(options: ToolgateOptions): Promise<Toolgate
     release,
     secret: config.approvals.secret ?? randomBytes(32).toString("base64url"),
     identify: options.identify ?? authenticatedUser,
-    now: Date.now,
+    now,
     newId: () => randomBytes(16).toString("hex"),
     every,
     after,

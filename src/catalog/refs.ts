@@ -29,7 +29,7 @@ export function resolveRefs(root: JsonObject): Refs | string {
     for (const keyword of REFERENCES) {
       const ref = own(place.schema, keyword);
       if (ref === undefined) continue;
-      const at = `\`${keyword}\` at \`${place.path || "/"}\``;
+      const at = `\`${keyword}\` at \`${oneLine(place.path, 120) || "/"}\``;
       if (typeof ref !== "string") return `${at} is no string`;
       const target = resolve(ref, place.resource, names);
       if (target === "remote") return `${at} leaves the schema: \`${oneLine(ref, 80)}\``;

@@ -87,8 +87,9 @@ export function classify(evidence: CallEvidence, terms: Terms, findings: Finding
   if (mismatch !== undefined && !(write && terms.outputMismatch === "flag")) return doubt("output_schema", mismatch);
   if (terms.contract === "status") return byContract(result, settle, doubt);
   if (isError) return toolError(result, terms, settle);
-  const flag = mismatch === undefined ? "" : ` (flagged: ${mismatch})`;
-  return settle("ok", "success", "server", `done${flag}`);
+  return mismatch === undefined
+    ? settle("ok", "success", "server", "done")
+    : settle("ok", "output_schema", "server", `done (flagged: ${mismatch})`);
 }
 
 type Settle = (status: OutcomeStatus, reason: SettledReason, by: Outcome["by"], message: string) => Outcome;

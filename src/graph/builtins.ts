@@ -1,7 +1,7 @@
 // Built-ins: the two tools of the host itself. Reads, free of budget, allowed unless denied by name.
 
 import type { LocalTool } from "../catalog/index.js";
-import { type Config, LOCAL, type Operation } from "../contracts/index.js";
+import { type Config, type Limits, LOCAL, type Operation } from "../contracts/index.js";
 
 export const CONNECT_SERVER = "connect_server";
 export const READ_RESULT = "read_result";
@@ -17,6 +17,12 @@ export function isBuiltIn(operation: Pick<Operation, "server" | "tool">): boolea
 /** Names of the servers that wait to be connected. */
 export function onDemand(config: Config): string[] {
   return Object.keys(config.mcpServers).filter((name) => config.mcpServers[name]?.connect === "on-demand");
+}
+
+/** Whether the host's limits let a result be longer than what the model is shown at once. */
+function resultsCanBeLong({ hardResultBytes, resultBytes, resultChars }: Limits): boolean {
+  const most = Math.min(hardResultBytes, resultChars === undefined ? hardResultBytes : 4 * resultChars); // UTF-8: 4 bytes at most
+  return most > resultBytes;
 }
 
 /** The built-ins that make sense under this configuration. */
@@ -50,5 +56,5 @@ export function builtInTools(config: Config): LocalTool[] {
       additionalProperties: false,
     },
   };
-  return names.length > 0 ? [connect, read] : [read];
+  return [...(names.length > 0 ? [connect] : []), ...(resultsCanBeLong(config.limits) ? [read] : [])];
 }

@@ -21,7 +21,7 @@ export async function checkpointStored(host: Host, runtime: LangGraphRunnableCon
   const config = {
     configurable: {
       thread_id: info.threadId,
-      checkpoint_ns: info.checkpointNs ?? "",
+      checkpoint_ns: graphNamespace(info.checkpointNs ?? ""),
       checkpoint_id: info.checkpointId,
     },
   };
@@ -32,4 +32,9 @@ export async function checkpointStored(host: Host, runtime: LangGraphRunnableCon
     if (host.now() >= until) return false;
     await host.after(POLL_MS).elapsed;
   }
+}
+
+/** The namespace of the graph a task belongs to: the task's own (`outer:id|node:id`) without its last part. */
+function graphNamespace(taskNamespace: string): string {
+  return taskNamespace.split("|").slice(0, -1).join("|");
 }

@@ -23,7 +23,7 @@ import {
 export interface ToolSettings {
   /** @default "write" */
   readonly effect: EffectClass;
-  /** Milliseconds from the send to our deadline. @default 30000 for a read, 60000 for a write */
+  /** Milliseconds from the send to our deadline. @default the server's; unset there, 30000 for a read, 60000 for a write */
   readonly timeoutMs: number;
   /** @default "ask" */
   readonly repeat: NonNullable<ToolConfig["repeat"]>;
@@ -47,7 +47,7 @@ interface Key {
 /** Compiled `tools`, with what servers set for theirs. */
 export interface Settings {
   readonly keys: readonly Key[];
-  readonly servers: ReadonlyMap<string, Pick<ToolConfig, "errors" | "verify">>;
+  readonly servers: ReadonlyMap<string, Pick<ToolConfig, "errors" | "verify" | "timeoutMs">>;
 }
 
 /** Compiles `tools`. A finding of level `error` is a load error; until it is mended every tool is a plain write. */
@@ -80,7 +80,7 @@ export function toolSettings(settings: Settings, target: Target): ToolSettings {
   const effect = builtIn ? "read" : (set.effect ?? "write"); // V1, V5
   return {
     effect,
-    timeoutMs: set.timeoutMs ?? (effect === "read" ? 30_000 : 60_000),
+    timeoutMs: set.timeoutMs ?? server?.timeoutMs ?? (effect === "read" ? 30_000 : 60_000),
     repeat: set.repeat ?? "ask",
     errors: set.errors ?? server?.errors ?? "conservative",
     outputMismatch: set.outputMismatch ?? "unknown",

@@ -74,6 +74,13 @@ describe("defaults", () => {
   });
 });
 
+it("R6: a configuration that was read is taken as it is", () => {
+  const text = `{ "mcpServers": { "a": { "command": "x", "timeout": 5000 }, "b": { "disabled": true } }, "model": "${ref("M")}" }`;
+  const { config } = load(text, { M: ref("NOT_EXPANDED") });
+  expect(resolveConfig(config, { folder: "/elsewhere", env: {} })).toEqual({ config, findings: [] });
+  expect(config).toMatchObject({ folder: "/srv/app", secrets: [ref("NOT_EXPANDED")], disabledServers: ["b"] });
+});
+
 describe("spellings", () => {
   const typeOf = (server: object) => load(JSON.stringify({ mcpServers: { s: server } })).config.mcpServers["s"]?.type;
 
@@ -145,13 +152,13 @@ describe("spellings", () => {
         level: "warning",
         code: "auto_approve",
         message:
-          '`mcpServers.docs.autoApprove` allows nothing here; to allow these tools, put "mcp__docs__search_docs", "mcp__docs__get" into `permissions.allow`',
+          '`mcpServers.docs.autoApprove` allows nothing here; to allow them, put "mcp__docs__search_docs", "mcp__docs__get" into `permissions.allow`',
       },
       {
         level: "warning",
         code: "auto_approve",
         message:
-          '`mcpServers.all.alwaysAllow` allows nothing here; to allow these tools, put "mcp__all__*" into `permissions.allow`',
+          '`mcpServers.all.alwaysAllow` allows nothing here; to allow them, put "mcp__all__*" into `permissions.allow`',
       },
       { level: "warning", code: "auto_approve", message: "`mcpServers.odd.autoApprove` allows nothing here" },
     ]);
@@ -166,7 +173,7 @@ describe("spellings", () => {
       [
         "unknown key `permisions` is ignored; did you mean `permissions`?",
         "unknown key `mcp_servers` is ignored; did you mean `mcpServers`?",
-        "unknown key `inputs` is ignored; did you mean `limits`?",
+        "unknown key `inputs` is ignored",
         'unknown key `mcpServers["my docs"].comand` is ignored; did you mean `command`?',
         "unknown key `store.pth` is ignored; did you mean `path`?",
         "unknown key `tools.mcp__a.efect` is ignored; did you mean `effect`?",
@@ -258,7 +265,7 @@ describe("mistakes", () => {
     ['{ "permissions": { "deny": "x" } }', "1:20: `permissions.deny` must be a list, not a string", schemaHint],
     [
       '{ "permissions": { "deny": [1, 2] } }',
-      "1:29: `permissions.deny[0]` must be a string, not a number, and 1 more",
+      "1:29: `permissions.deny[0]` must be a string, not a number, and 1 more key is wrong",
       schemaHint,
     ],
     [
@@ -283,19 +290,19 @@ describe("mistakes", () => {
     ],
     [
       server('{ "command": "x", "type": "pipe" }'),
-      "1:43: `mcpServers.s.type` must be one of `stdio`, `http`, `sse`, `streamable-http`, `streamableHttp`, `streamable_http`, not `pipe`",
+      "1:42: `mcpServers.s.type` must be one of `stdio`, `http`, `sse`, `streamable-http`, `streamableHttp`, `streamable_http`, not `pipe`",
       schemaHint,
     ],
-    [server('{ "command": "x", "args": "y" }'), "1:43: `mcpServers.s.args` must be a list, not a string", schemaHint],
+    [server('{ "command": "x", "args": "y" }'), "1:42: `mcpServers.s.args` must be a list, not a string", schemaHint],
     [
       server('{ "command": "x", "env": { "PORT": 80 } }'),
-      "1:52: `mcpServers.s.env.PORT` must be a string, not a number",
+      "1:51: `mcpServers.s.env.PORT` must be a string, not a number",
       schemaHint,
     ],
     [server('{ "command": "" }'), "1:26: `mcpServers.s.command` must not be empty", schemaHint],
     [
       server('{ "command": "x", "disabled": "true" }'),
-      "1:43: `mcpServers.s.disabled` must be `true` or `false`, not a string",
+      "1:42: `mcpServers.s.disabled` must be `true` or `false`, not a string",
       schemaHint,
     ],
     [
@@ -310,17 +317,17 @@ describe("mistakes", () => {
     ],
     [
       server('{ "command": "x", "type": "http" }'),
-      "1:43: `mcpServers.s.type` is `http` beside a `command`",
+      "1:42: `mcpServers.s.type` is `http` beside a `command`",
       "leave it out: it follows from `command` or `url`",
     ],
     [
       server('{ "url": "https://example.org", "transport": "stdio" }'),
-      "1:57: `mcpServers.s.transport` is `stdio` beside a `url`",
+      "1:56: `mcpServers.s.transport` is `stdio` beside a `url`",
       "leave it out: it follows from `command` or `url`",
     ],
     [
       server('{ "url": "https://example.org", "type": "sse", "transport": "http" }'),
-      "1:72: `mcpServers.s.transport` says `http` where `type` says `sse`",
+      "1:71: `mcpServers.s.transport` says `http` where `type` says `sse`",
       "keep one of them",
     ],
     [server('{ "url": "example.org" }'), "1:26: `mcpServers.s.url` is not a URL", "write it whole: https://host/path"],
@@ -346,22 +353,22 @@ describe("mistakes", () => {
     ],
     [
       server('{ "url": "https://example.org", "headers": { "A B": "x" } }'),
-      "1:57: `mcpServers.s.headers` names a header that HTTP does not take",
+      "1:56: `mcpServers.s.headers` names a header that HTTP does not take",
       "use letters, digits and `-`",
     ],
     [
       server('{ "url": "https://example.org", "headers": { "A": "x\\n" } }'),
-      "1:70: `mcpServers.s.headers.A` holds a character that a header cannot carry",
+      "1:69: `mcpServers.s.headers.A` holds a character that a header cannot carry",
       "look for a line break at its end",
     ],
     [
       server('{ "command": "x", "args": ["a\\u0000"] }'),
-      "1:43: `mcpServers.s.args` holds a NUL character",
+      "1:42: `mcpServers.s.args` holds a NUL character",
       "take it out: no program can be given one",
     ],
     [
       server('{ "command": "x", "env": { "A=B": "c" } }'),
-      "1:43: `mcpServers.s.env` names a variable that no system takes",
+      "1:42: `mcpServers.s.env` names a variable that no system takes",
       "use letters and `_`",
     ],
     [

@@ -51,7 +51,7 @@ describe("S2: names that are refused", () => {
     const pattern = "[a-z][a-z0-9-]{0,15}";
     expect(await refusalOf(() => load(config(["docs", "../docs"], pattern)))).toEqual({
       code: "config_invalid",
-      message: "toolgate.json:1:36: server `../docs` is a name that `catalog.limits.serverName` does not take",
+      message: "toolgate.json:1:39: server `../docs` is a name that `catalog.limits.serverName` does not take",
       hint: "rename it: names must match `[a-z][a-z0-9-]{0,15}`",
     });
     expect(Object.keys(load(config(["docs"], pattern)).config.mcpServers)).toEqual(["docs"]);

@@ -4,7 +4,7 @@
 //
 //   S1–S5 as in `src/execution/server.ts`.
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import type { ServerConfig } from "../../src/contracts/index.js";
 import type { CallEvidence, CallRequest, ServerConnection, Servers } from "../../src/execution/server.js";
 import { asks, connected, World } from "../support/mcp.js";
@@ -57,7 +57,11 @@ export function serversConformance(make: ServersFactory, ways: readonly Way[] = 
       return connection.call(asks({ meta: { "toolgate/operationId": operation }, ...more }));
     }
     const seen = (operation: string) =>
-      world.log("accepted", "effect", "finished", "cancelled").filter((event) => event.operationId === operation);
+      world.log("accepted", "effect").filter((event) => event.operationId === operation);
+    const has = (event: "finished" | "cancelled") => (operation: string) =>
+      world.log(event).some(({ n }) => n !== undefined && n === seen(operation)[0]?.n);
+    const finished = has("finished");
+    const cancelled = has("cancelled");
 
     test("an answered call leaves its raw result and its size", async () => {
       const { evidence, late } = call("ok", { arguments: { text: "grüße" } });
@@ -169,14 +173,15 @@ export function serversConformance(make: ServersFactory, ways: readonly Way[] = 
       expect({ attempted, how, response }).toEqual({ attempted: true, how: "deadline", response: undefined });
       expect(await late).toMatchObject({ attempted: true, how: "response", bytes: expect.any(Number) });
       expect(seen("late").map(({ event }) => event)).toEqual(["accepted", "effect"]);
-      expect(world.log("cancelled").filter(({ tool }) => tool === "late")).toEqual([]);
+      expect(cancelled("late")).toBe(false);
     });
 
     test("S4: without an answer the listening ends in time", async () => {
-      const { evidence, late } = call("never", { tool: "never", deadlineMs: 100, keepListeningMs: 100 });
+      const { evidence, late } = call("never", { tool: "late", deadlineMs: 100, keepListeningMs: 100 });
       expect((await evidence).how).toBe("deadline");
       expect(await late).toBeUndefined();
-      expect(world.log("cancelled").filter(({ tool }) => tool === "never")).toEqual([]);
+      await vi.waitFor(() => expect(finished("never")).toBe(true), 5_000);
+      expect(cancelled("never")).toBe(false);
     });
 
     test("C078: one call at its deadline leaves the others and the connection alone", async () => {
@@ -191,12 +196,19 @@ export function serversConformance(make: ServersFactory, ways: readonly Way[] = 
 
     test("C081: a cancelled read says so at once, and that it was sent", async () => {
       const stop = new AbortController();
-      const { evidence, late } = call("stopped", { tool: "never", signal: stop.signal });
-      await until(() => seen("stopped").length > 0);
+      const { evidence, late } = call("stopped", { tool: "late", signal: stop.signal });
+      await vi.waitFor(() => expect(seen("stopped")).not.toEqual([]));
       stop.abort();
       expect(await evidence).toMatchObject({ attempted: true, how: "aborted" });
       expect(await late).toBeUndefined();
-      await until(() => world.log("cancelled").some(({ tool }) => tool === "never"));
+      await vi.waitFor(() => expect(cancelled("stopped")).toBe(true));
+    });
+
+    test("a read is cancelled at its deadline", async () => {
+      const signal = new AbortController().signal;
+      const { evidence } = call("read", { tool: "late", deadlineMs: 300, signal });
+      expect((await evidence).how).toBe("deadline");
+      await vi.waitFor(() => expect(cancelled("read")).toBe(true));
     });
 
     test("a read cancelled before it was sent sends nothing", async () => {
@@ -240,7 +252,7 @@ export function serversConformance(make: ServersFactory, ways: readonly Way[] = 
     // Last: it ends the connection that the tests above share.
     test("`close` waits for a write's answer, ends everything, and may be called twice", async () => {
       const { evidence } = call("last", { tool: "late" });
-      await until(() => seen("last").length > 0);
+      await vi.waitFor(() => expect(seen("last")).not.toEqual([]));
       await Promise.all([servers.close(), servers.close()]);
       expect((await evidence).how).toBe("response");
       expect(connection.closed).toBe(true);
@@ -252,9 +264,4 @@ export function serversConformance(make: ServersFactory, ways: readonly Way[] = 
       expect(seen("after")).toEqual([]);
     });
   });
-}
-
-/** Waits for something that another process does. */
-async function until(done: () => boolean): Promise<void> {
-  while (!done()) await new Promise((resolve) => setTimeout(resolve, 10));
 }

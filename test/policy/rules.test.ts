@@ -237,7 +237,7 @@ describe("rules that are load errors (T4)", () => {
   test("a server whose name holds a star cannot be allowed by a rule with that star", () => {
     const where = { servers: ["*", "docs"], localTools: [] };
     expect(codes({ allow: ["mcp__*"] }, where)).toEqual(["rule_server_glob"]);
-    expect(kindOf({ allow: ["mcp____get"] }, on("docs", "get"), {}, { servers: ["*"], localTools: [] })).toBe("ask");
+    expect(kindOf({ allow: ["mcp_____get"] }, on("*", "get"), {}, where)).toBe("allow");
   });
 
   test("messages hold the user's own words and what is known", () => {

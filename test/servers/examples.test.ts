@@ -1,10 +1,12 @@
 // docs, library and deploy over real stdio.
 
 import { expect, test } from "vitest";
+import { deployServer } from "../../servers/deploy-server.js";
 import { docsServer } from "../../servers/docs-server.js";
+import { libraryServer } from "../../servers/library-server.js";
 import { servers } from "./started.js";
 
-const { start, log, logPath } = servers();
+const { start, log } = servers();
 const _meta = { "toolgate/operationId": "op-1" };
 
 test("docs answers one tool, one sentence, and logs the call before and after", async () => {
@@ -109,11 +111,12 @@ test("docs in mode nine-tools has nine, in mode bad-schema a number, in mode rep
   expect([page?.(undefined).nextCursor, page?.("again").nextCursor]).toEqual(["again", "again"]);
 });
 
-test("docs refuses a mode it does not know", async () => {
-  const docs = start("docs", { DOCS_MODE: "kaputt" });
-  expect((await docs.ended).code).toBe(1);
-  expect(docs.stderr()).toContain("DOCS_MODE is `kaputt`, expected one of ok, business-error");
-  expect(docs.lines).toEqual([]);
+test("a mode or an extra that does not exist is said, not served", () => {
+  expect(() => docsServer({ DOCS_MODE: "kaputt" })).toThrow(
+    "DOCS_MODE is `kaputt`, expected one of ok, business-error",
+  );
+  expect(() => deployServer({ DEPLOY_MODE: "" })).toThrow("DEPLOY_MODE is ``, expected one of ok, refuses, slow, dies");
+  expect(() => libraryServer({ LIBRARY_EXTRA: "toString" })).toThrow("LIBRARY_EXTRA names `toString`");
 });
 
 test("library has search and get_version, and by LIBRARY_EXTRA an eraser and names that collide", async () => {
@@ -154,24 +157,28 @@ test("a trigger of deploy is one effect, and status tells of it in another proce
   expect(status.result.content[0].text).toBe("Deployments: 1, the last to staging.");
 });
 
-test.each([
-  ["refuses", 0, ["accepted", "finished"], { code: 0, signal: null }],
-  ["dies", 1, ["accepted", "effect"], { code: null, signal: "SIGKILL" }],
-])("deploy in mode %s", async (mode, effects, events, end) => {
-  const deploy = start("deploy", { DEPLOY_MODE: mode });
+test("deploy in mode dies deploys and is gone", async () => {
+  const deploy = start("deploy", { DEPLOY_MODE: "dies" });
   await deploy.initialize();
   deploy.send({ id: 9, method: "tools/call", params: { name: "trigger", arguments: { environment: "live" } } });
-  expect(await deploy.end()).toEqual(end);
-  expect(log("effect")).toHaveLength(effects);
-  expect(log("accepted", "effect", "finished").map(({ event }) => event)).toEqual(events);
+  expect(await deploy.ended).toEqual({ code: null, signal: "SIGKILL" });
+  expect(log("accepted", "effect", "finished").map(({ event }) => event)).toEqual(["accepted", "effect"]);
 });
 
-test("a server without SERVER_LOG writes no log", async () => {
-  const deploy = start("deploy", { SERVER_LOG: "" });
-  await deploy.initialize();
-  await deploy.request("tools/call", { name: "trigger", arguments: { environment: "staging" } });
-  const status = await deploy.request("tools/call", { name: "status", arguments: {} });
-  expect(status.result.content[0].text).toBe("Deployments: 1, the last to staging.");
-  expect(log()).toEqual([]);
-  expect(logPath()).toContain("log.jsonl");
+test("deploy in mode refuses has no effect; without a log the process remembers its deployments", async () => {
+  let effects = 0;
+  const call = { arguments: { environment: "live" }, effect: () => effects++ };
+  const [refuses] = deployServer({ DEPLOY_MODE: "refuses" }).tools;
+  expect(await refuses?.run(call)).toEqual({
+    content: [{ type: "text", text: "Deployments to live are closed." }],
+    isError: true,
+  });
+  expect(effects).toBe(0);
+  const [trigger, status] = deployServer({ SERVER_LOG: "" }).tools;
+  expect(await status?.run(call)).toEqual({ content: [{ type: "text", text: "No deployments yet." }] });
+  await trigger?.run(call);
+  expect(effects).toBe(1);
+  expect(await status?.run(call)).toEqual({
+    content: [{ type: "text", text: "Deployments: 1, the last to live." }],
+  });
 });

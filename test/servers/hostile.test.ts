@@ -2,6 +2,7 @@
 
 import { writeFileSync } from "node:fs";
 import { expect, test } from "vitest";
+import { hostileConfig } from "../../servers/hostile-config.js";
 import { servers } from "./started.js";
 
 const { start, hostile, log, logPath } = servers();
@@ -34,13 +35,16 @@ test("by default it serves one tool that acts once, and ends with its stdin", as
   ]);
 });
 
-test("HC2: an unknown key, and a wrong that stdio cannot do, end it before it serves", async () => {
-  const unknown = hostile({ cals: {} });
-  expect((await unknown.ended).code).toBe(1);
-  expect(unknown.stderr()).toContain("cals");
-  const foreign = hostile({ calls: { act: { do: "status", status: 500 } } });
-  expect((await foreign.ended).code).toBe(1);
-  expect(foreign.stderr()).toContain("not over stdio: call status");
+test("HC2: an unknown key, and a wrong that the transport cannot do, are refused", () => {
+  const read = (config: object, transport: "stdio" | "http") => () =>
+    hostileConfig({ HOSTILE: JSON.stringify(config) }, transport);
+  expect(read({ cals: {} }, "stdio")).toThrow("cals");
+  expect(read({ tools: [], pages: [{}] }, "stdio")).toThrow("give one of `tools`, `pages` and `lists`");
+  expect(read({ calls: { act: { do: "status", status: 500 } } }, "stdio")).toThrow("not over stdio: call status");
+  expect(read({ stubborn: true, duringStart: { do: "noise" } }, "http")).toThrow(
+    "not over http: start noise, stubborn",
+  );
+  expect(read({ calls: { act: [{ do: "noise" }] } }, "http")()).toMatchObject({ protocol: "2025-11-25" });
 });
 
 test("speaks 2026-07-28 when told to", async () => {
@@ -112,7 +116,7 @@ test("answers by behaviour, one after the other, the last one from then on", asy
         { do: "answer", resultText: '{"content":[],"n":1e999,"n":2}' },
         { do: "noise", bytes: 3_000_000 },
         { do: "huge", bytes: 1_000_000 },
-        { do: "stderrFlood", bytes: 100_000 },
+        { do: "stderrFlood", text: "token", bytes: 100_000 },
         { do: "split" },
         { do: "progress", everyMs: 5, ms: 10 },
         { do: "env" },
@@ -130,7 +134,7 @@ test("answers by behaviour, one after the other, the last one from then on", asy
   expect(server.lines).toContain("[1,2]");
   expect((await next()).result.content[0].text).toHaveLength(1_000_000);
   expect((await next()).result).toEqual(done);
-  expect(server.stderr()).toHaveLength(100_000);
+  expect(server.stderr()).toMatch(/^tokenx{100000}$/);
   expect((await next()).result.content[0].text).toBe("café");
   expect((await next()).result).toEqual(done);
   expect(server.lines.filter((line) => line.includes("notifications/progress"))).toHaveLength(2);
@@ -163,7 +167,7 @@ test("answers twice, under another id, with bytes that are no text, and asks bac
   expect(log("effect").map(({ tool }) => tool)).toEqual(["twice", "wrong", "bytes", "ask"]);
 });
 
-test("H3: late ignores a cancel and acts after it, slow has acted before; silent never answers", async () => {
+test("H2: late ignores a cancel and acts after it, slow has acted before; silent never answers", async () => {
   const server = hostile({
     calls: { late: { do: "late", ms: 150 }, slow: { do: "slow", ms: 150 }, silent: { do: "silent" } },
   });
@@ -181,6 +185,7 @@ test("H3: late ignores a cancel and acts after it, slow has acted before; silent
   expect(of("late")).toEqual(["accepted", "cancelled", "effect", "finished"]);
   expect(of("slow")).toEqual(["accepted", "effect", "finished"]);
   expect(of("silent")).toEqual(["accepted", "effect"]);
+  expect(log("effect").map(({ tool }) => tool)).toEqual(["slow", "silent", "late"]);
 });
 
 test.each([
@@ -216,16 +221,44 @@ test("idempotent: an operation id acts once, also after a restart; lookup tells 
   expect(log("accepted")).toHaveLength(4);
 });
 
-test.each([
-  [{ do: "exit", code: 3 }, 3, 0],
-  [{ do: "exit", code: 0, after: "initialize" }, 0, 1],
-  [{ do: "exit", code: 4, after: "list" }, 4, 2],
-])("goes away during the start: %j", async (duringStart, code, answers) => {
-  const server = hostile({ duringStart });
-  server.send({ id: 1, method: "initialize", params: {} });
-  server.send({ id: 2, method: "tools/list" });
-  expect((await server.ended).code).toBe(code);
-  expect(server.lines).toHaveLength(answers);
+test("goes away before, just after and a little after the handshake", async () => {
+  const starts = [
+    { do: "exit", code: 3 },
+    { do: "exit", code: 0, after: "initialize" },
+    { do: "exit", code: 4, after: "list" },
+  ].map((duringStart) => hostile({ duringStart }));
+  for (const server of starts) {
+    server.send({ id: 1, method: "initialize", params: {} });
+    server.send({ id: 2, method: "tools/list" });
+  }
+  const ends = await Promise.all(starts.map(async ({ ended, lines }) => [(await ended).code, lines.length]));
+  expect(ends).toEqual([
+    [3, 0],
+    [0, 1],
+    [4, 2],
+  ]);
+});
+
+test("starts late, with an error, or with a result of its own", async () => {
+  const slow = hostile({ duringStart: { do: "slow", ms: 100 } });
+  const refused = hostile({ duringStart: { do: "error", error: { code: -32602, message: "not you" } } });
+  const odd = hostile({ duringStart: { do: "result", result: { protocolVersion: "1999-01-01" } } });
+  expect((await slow.initialize()).protocolVersion).toBe("2025-11-25");
+  expect((await refused.request("initialize")).error).toEqual({ code: -32602, message: "not you" });
+  expect(await odd.initialize()).toEqual({ protocolVersion: "1999-01-01" });
+});
+
+test("a page may be silent, late, deep as text, or the end of the server", async () => {
+  const deep = `{"tools":${"[".repeat(10_000)}${"]".repeat(10_000)}}`;
+  const server = hostile({ pages: [{ silent: true }, { tools: [], ms: 20 }, { resultText: deep }, { die: "exit" }] });
+  await server.initialize();
+  server.send({ id: "first", method: "tools/list" });
+  expect((await server.request("tools/list", { cursor: "a" })).result).toEqual({ tools: [] });
+  await server.request("tools/list", { cursor: "b" });
+  expect(server.lines.at(-1)).toContain(deep);
+  await expect(server.request("tools/list", { cursor: "c" })).rejects.toThrow("ended");
+  expect((await server.ended).code).toBe(1);
+  expect(server.lines).toHaveLength(3);
 });
 
 test("starts with noise, or never", async () => {

@@ -6,6 +6,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { serverFile } from "./compile.js";
 
 // biome-ignore lint/suspicious/noExplicitAny: what a server sends is read by literals in tests, not by types
 export type Message = any;
@@ -39,9 +40,9 @@ export interface RpcProcess {
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
-/** Command and arguments of one of our servers: `node --import tsx servers/<name>.ts`, to be run at the project's root. */
+/** Command and arguments of one of our servers, compiled (compile.ts), to be run at the project's root. */
 export function serverCommand(name: string): { command: string; args: string[]; cwd: string } {
-  return { command: process.execPath, args: ["--import", "tsx", `servers/${name}.ts`], cwd: root };
+  return { command: process.execPath, args: [serverFile(name)], cwd: root };
 }
 
 /** Starts `servers/<name>.ts` with `env` beside PATH and nothing else of ours. */

@@ -5,6 +5,7 @@
 //   R3. What a server that is left out (`disabled: true`) says is not read: its variables may be unset.
 //   R4. An empty file is a configuration without servers.
 //   R5. Nothing another host's file says loosens anything: `autoApprove` and the like become suggestions.
+//   R6. What a load gave is taken as it is when it is given again: expanding twice would expand what variables hold.
 
 import { dirname, resolve } from "node:path";
 import { Config, type Finding, oneLine, type ServerConfig, ToolgateError } from "../../contracts/index.js";
@@ -60,6 +61,8 @@ export async function readConfig(path: string, env: Environment): Promise<Loaded
 
 /** Checks a configuration given as a value and fills in what it leaves out. Throws as `readConfig` does. */
 export function resolveConfig(value: unknown, options: ResolveOptions): Loaded {
+  const resolved = Config.safeParse(value);
+  if (resolved.success) return { config: resolved.data, findings: [] }; // R6
   const refuse = refusals(options);
   if (typeof value !== "object" || value === null || Array.isArray(value))
     throw refuse([], `a configuration must be an object, not ${typeOf(value)}`, "write `{}` for one without servers");
@@ -126,10 +129,11 @@ function variableError(problem: VariableProblem, refuse: Refuse): ToolgateError 
 function checked(value: unknown, given: unknown, refuse: Refuse): ConfigFile {
   const result = ConfigFile.safeParse(value);
   if (result.success) return result.data;
-  const [first, ...others] = result.error.issues;
-  const issue = first as NonNullable<typeof first>;
+  const { issues } = result.error;
+  const issue = issues[0] as NonNullable<(typeof issues)[0]>;
   const path = issue.path.filter((part) => typeof part !== "symbol");
-  const more = others.length === 0 ? "" : `, and ${others.length} more`;
+  const others = new Set(issues.map((other) => other.path.join("\n"))).size - 1;
+  const more = others === 0 ? "" : `, and ${others} more ${others === 1 ? "key is" : "keys are"} wrong`;
   const problem = `\`${pathText(path)}\` ${describeIssue(issue, valueAt(given, path))}${more}`;
   throw refuse(path, problem, "toolgate.schema.json lists every key and what it takes");
 }

@@ -11,7 +11,16 @@ import { type Digest, type OperationRow, rejected } from "../../contracts/index.
 import { type Ruling, rule } from "../../execution/claim.js";
 import { outlived } from "../../execution/clock.js";
 import type { BeginResult, Claim, ClaimBatch, ClaimRequest, ClaimResult } from "../../execution/ledger.js";
-import { claimed, dispatching, isBuiltIn, lost, ownerGone, proposed, rederived, settled } from "../../execution/machine.js";
+import {
+  claimed,
+  dispatching,
+  isBuiltIn,
+  lost,
+  ownerGone,
+  proposed,
+  rederived,
+  settled,
+} from "../../execution/machine.js";
 import { asAsked, isForeign, putSettled, questionExpired, refuseForeign, type Session, sweepRows } from "./session.js";
 import { get, type Steps } from "./tables.js";
 
@@ -133,9 +142,7 @@ function standsLater(row: OperationRow, operation: ClaimRequest["operation"]): b
 }
 
 function isIdentical(a: ClaimRequest["operation"], b: ClaimRequest["operation"]): boolean {
-  return (
-    a.effect === "write" && a.server === b.server && a.tool === b.tool && a.argumentsDigest === b.argumentsDigest
-  );
+  return a.effect === "write" && a.server === b.server && a.tool === b.tool && a.argumentsDigest === b.argumentsDigest;
 }
 
 function* apply(session: Session, batch: ClaimBatch, field: Field, { request, row, ruling }: Ruled): Steps<Claim> {

@@ -18,7 +18,8 @@ export function createLedger(store: Store, deps: LedgerDeps): Ledger {
     const at = deps.now();
     const stored = yield* get(tables.clock());
     const own = advance(seen, at);
-    const moment = stored === undefined ? own : later(advance(stored, at), seen === undefined ? advance(stored, at) : own);
+    const moment =
+      stored === undefined ? own : later(advance(stored, at), seen === undefined ? advance(stored, at) : own);
     seen = moment;
     return { tables, moment, now: at, liveness: deps.liveness };
   }

@@ -3,7 +3,7 @@
 // Every value is copied on its way in and out, as a store on disk would copy it, so that nobody holds a row that changes
 // under them. A step that throws leaves what was written before it; the rules write only after they have ruled.
 
-import type { Digest, OperationRow, Proposal, ToolSnapshot } from "../../contracts/index.js";
+import type { Digest, OperationRow, Owner, Proposal, ToolSnapshot } from "../../contracts/index.js";
 import type { Moment } from "../../execution/clock.js";
 import type { Ledger, LedgerDeps, ModelRequestRecord } from "../../execution/ledger.js";
 import { isAhead, isRepeat, isUnknown } from "../../execution/machine.js";
@@ -39,8 +39,9 @@ function memoryTables(): Tables {
   const rows = new Map<Digest, OperationRow>();
   const haltScopes = new Map<Digest, "thread" | "server">();
   const questions = new Map<string, Question>();
-  const current = new Map<Digest, string>();
-  const latest = new Map<string, Moment>();
+  /** Approval ids of an operation's questions, the current one last. */
+  const asked = new Map<Digest, string[]>();
+  const byProposal = new Map<string, Digest[]>();
 
   const thread = (threadId: string): Thread => {
     const known = threads.get(threadId) ?? { rows: [], lastAt: 0, lastSeq: 0 };
@@ -52,7 +53,10 @@ function memoryTables(): Tables {
       ? [...rows.values()]
       : (threads.get(threadId)?.rows ?? []).map((id) => rows.get(id) as OperationRow);
   const writesOf = (threadId: string | undefined) => rowsOf(threadId).filter((row) => row.operation.effect === "write");
-  const currentOf = (operationId: Digest) => questions.get(current.get(operationId) ?? "");
+  const questionsOf = (operationId: Digest) =>
+    (asked.get(operationId) ?? []).map((approvalId) => questions.get(approvalId) as Question);
+  const rowsOfProposal = (proposalId: string) =>
+    (byProposal.get(proposalId) ?? []).map((id) => rows.get(id) as OperationRow);
 
   return {
     clock: () => clock,
@@ -79,15 +83,22 @@ function memoryTables(): Tables {
 
     row: (operationId) => maybe(rows.get(operationId)),
     putRow: (row) => {
-      if (!rows.has(row.operation.id)) thread(row.threadId).rows.push(row.operation.id);
-      rows.set(row.operation.id, copy(row));
+      const { id, proposalId } = row.operation;
+      if (!rows.has(id)) {
+        thread(row.threadId).rows.push(id);
+        byProposal.set(proposalId, [...(byProposal.get(proposalId) ?? []), id]);
+      }
+      rows.set(id, copy(row));
     },
-    rowsOfProposal: (proposalId) => rowsOf(undefined).filter((row) => row.operation.proposalId === proposalId).map(copy),
+    rowsOfProposal: (proposalId) => rowsOfProposal(proposalId).map(copy),
     rowsOfThread: (threadId, turnId) =>
       rowsOf(threadId)
         .filter((row) => turnId === undefined || row.turnId === turnId)
         .map(copy),
-    dispatching: (threadId) => rowsOf(threadId).filter((row) => row.state === "dispatching").map(copy),
+    dispatching: (threadId) =>
+      rowsOf(threadId)
+        .filter((row) => row.state === "dispatching")
+        .map(copy),
     unknownWrites: (threadId) => writesOf(threadId).filter(isUnknown).map(copy),
     identicalWrites: (threadId, call) =>
       writesOf(threadId)
@@ -116,9 +127,7 @@ function memoryTables(): Tables {
     renew: (owner, leaseUntil) => {
       for (const row of rows.values()) {
         const inHand = row.state === "claimed" || row.state === "dispatching";
-        if (inHand && JSON.stringify(row.owner) === JSON.stringify(copy(owner))) {
-          rows.set(row.operation.id, { ...row, leaseUntil });
-        }
+        if (inHand && isOwner(row.owner, owner)) rows.set(row.operation.id, { ...row, leaseUntil });
       }
     },
 
@@ -141,28 +150,36 @@ function memoryTables(): Tables {
         .map(copy),
 
     addQuestion: (question) => {
-      questions.set(question.request.approvalId, copy(question));
-      current.set(question.request.operationId, question.request.approvalId);
+      const { approvalId, operationId } = question.request;
+      questions.set(approvalId, copy(question));
+      asked.set(operationId, [...(asked.get(operationId) ?? []), approvalId]);
     },
     question: (approvalId) => maybe(questions.get(approvalId)),
-    currentQuestion: (operationId) => maybe(currentOf(operationId)),
+    currentQuestion: (operationId) => maybe(questionsOf(operationId).at(-1)),
     setVerdict: (approvalId, verdict, answeredElapsed) => {
       const question = questions.get(approvalId);
-      if (!question) return;
-      questions.set(approvalId, copy({ ...question, verdict, answeredElapsed }));
-      const proposalId = rows.get(question.request.operationId)?.operation.proposalId ?? "";
-      const was = latest.get(proposalId) ?? { at: verdict.at, elapsed: answeredElapsed };
-      const moment = { at: Math.max(was.at, verdict.at), elapsed: Math.max(was.elapsed, answeredElapsed) };
-      latest.set(proposalId, moment);
+      if (question) questions.set(approvalId, copy({ ...question, verdict, answeredElapsed }));
     },
     consume: (approvalId) => {
       const question = questions.get(approvalId);
       if (question) questions.set(approvalId, { ...question, consumed: true });
     },
-    lastVerdict: (proposalId) => latest.get(proposalId),
+    lastVerdict: (proposalId) => {
+      const answered = rowsOfProposal(proposalId)
+        .flatMap((row) => questionsOf(row.operation.id))
+        .flatMap(({ verdict, answeredElapsed: elapsed }) =>
+          verdict && elapsed !== undefined ? [{ at: verdict.at, elapsed }] : [],
+        );
+      if (answered.length === 0) return undefined;
+      return {
+        at: Math.max(...answered.map((moment) => moment.at)),
+        elapsed: Math.max(...answered.map((moment) => moment.elapsed)),
+      };
+    },
     openQuestions: (threadId) =>
       rowsOf(threadId).flatMap((row) => {
-        const question = row.state === "settled" ? undefined : currentOf(row.operation.id);
+        const waits = row.state === "proposed" || row.state === "claimed";
+        const question = waits ? questionsOf(row.operation.id).at(-1) : undefined;
         return question && question.verdict === undefined ? [{ question: copy(question), row: copy(row) }] : [];
       }),
 
@@ -179,6 +196,10 @@ function memoryTables(): Tables {
 
 function turnKey(threadId: string, turnId: string): string {
   return JSON.stringify([threadId, turnId]);
+}
+
+function isOwner(a: Owner | undefined, b: Owner): boolean {
+  return a?.instance === b.instance && a.pid === b.pid && a.started === b.started && a.machine === b.machine;
 }
 
 function copy<T>(value: T): T {

@@ -96,7 +96,10 @@ export interface Tables {
   /** Writes whose outcome is unknown, of a thread or of all. */
   unknownWrites(threadId?: string): Reply<OperationRow[]>;
   /** Writes of the thread with the same server, tool and arguments that count as repeats, oldest first. */
-  identicalWrites(threadId: string, call: Pick<Operation, "server" | "tool" | "argumentsDigest">): Reply<OperationRow[]>;
+  identicalWrites(
+    threadId: string,
+    call: Pick<Operation, "server" | "tool" | "argumentsDigest">,
+  ): Reply<OperationRow[]>;
   /** Writes of the thread numbered above `seq` that count as ahead, by number. */
   writesAfter(threadId: string, seq: number): Reply<OperationRow[]>;
   /** The next number of the thread's writes; each is given once. */
@@ -121,7 +124,7 @@ export interface Tables {
   consume(approvalId: string): Reply<void>;
   /** The time of the latest verdict on an operation of the proposal. */
   lastVerdict(proposalId: string): Reply<Moment | undefined>;
-  /** Current questions without a verdict, with their unsettled rows, oldest first. */
+  /** Current questions without a verdict whose operation is proposed or claimed, with it, in order of the operations. */
   openQuestions(threadId?: string): Reply<{ readonly question: Question; readonly row: OperationRow }[]>;
 
   threads(): Reply<{ threadId: string; lastAt: number }[]>;

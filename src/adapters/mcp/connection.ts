@@ -112,7 +112,8 @@ export class Connection implements ServerConnection {
   /** Ends at once. Never rejects. */
   end(): Promise<void> {
     this.#closed ??= "the connection was closed";
-    this.#ended ??= this.#parts.end();
+    // In a later tick: ending tells the host of the loss, and the host ends what it lost.
+    this.#ended ??= Promise.resolve().then(() => this.#parts.end());
     return this.#ended;
   }
 

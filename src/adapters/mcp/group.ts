@@ -8,6 +8,9 @@ const POLL_MS = 20;
 /** How long a group may take over SIGTERM when this process exits without having closed it. */
 const EXIT_GRACE_MS = 200;
 
+/** How long the end of a killed group is waited for. */
+const KILL_MS = 2_000;
+
 const groups = new Set<number>();
 let guarding = false;
 
@@ -43,7 +46,7 @@ export async function endGroup(leader: number, times: EndTimes): Promise<void> {
   if (await emptied(leader, times.termMs)) return;
   signal(leader, "SIGKILL");
   // Dead members that nobody has reaped still count as members: the wait is bounded.
-  await emptied(leader, 500);
+  await emptied(leader, KILL_MS);
   groups.delete(leader);
 }
 

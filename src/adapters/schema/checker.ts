@@ -7,20 +7,15 @@
 //
 // One thread, one job in it at a time, the rest in line. Idle, it does not keep the process alive.
 
-import { Worker } from "node:worker_threads";
 import { dialectOf, type SchemaChecker, type SchemaVerdict } from "../../catalog/checker.js";
 import { type Digest, type JsonObject, oneLine, sha256 } from "../../contracts/index.js";
+import { ask, start, stop, type Thread } from "./thread.js";
 
 /** Compiled schemas kept in the thread. */
 const KEPT = 256;
 
 /** Compiling grows with a schema's bounded size, not with what it was built to do, and happens once: it may take longer. */
 const COMPILE_FACTOR = 20;
-
-/** A schema or value may use this much of the thread's memory before it is stopped, in MB. */
-const RESOURCES = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 32, stackSizeMb: 4 };
-
-type Answer = { readonly problems: readonly string[] } | { readonly compiled: true } | { readonly unusable: string };
 
 interface Job {
   readonly key: string;
@@ -30,23 +25,20 @@ interface Job {
   readonly settle: (verdict: SchemaVerdict) => void;
 }
 
-/** A thread and what is known to be compiled in it. `settle` is there while it owes an answer. */
-interface Thread {
-  readonly worker: Worker;
-  readonly ready: Promise<Answer>;
-  readonly compiled: Set<string>;
-  settle?: (answer: Answer) => void;
-  lost?: string;
-}
-
 /**
  * Creates a checker. No thread is started before the first check.
  *
- * `limitMs`: milliseconds from the posting of a check to its end; compiling a schema, once, may take 20 times as long.
+ * `limitMs`: milliseconds from the posting of a check to its end, up to four times that on a machine too busy to run it;
+ * compiling a schema, once, may take 20 times as long.
  * @default 250
+ *
+ * `memoryMb`: megabytes that compiled schemas and a check may need. @default 256
  */
-export function createSchemaChecker(options: { readonly limitMs?: number } = {}): SchemaChecker {
+export function createSchemaChecker(
+  options: { readonly limitMs?: number; readonly memoryMb?: number } = {},
+): SchemaChecker {
   const limitMs = options.limitMs ?? 250;
+  const memoryMb = options.memoryMb ?? 256;
   const line: Job[] = [];
   const texts = new WeakMap<JsonObject, { text: string; sum: Digest; dialect: string }>();
   let thread: Thread | undefined;
@@ -75,13 +67,15 @@ export function createSchemaChecker(options: { readonly limitMs?: number } = {})
   async function work(): Promise<void> {
     if (working) return;
     working = true;
-    for (let job = line.shift(); job !== undefined; job = line.shift()) job.settle(await run(job));
+    for (let job = line.shift(); job !== undefined; job = line.shift()) {
+      job.settle(await run(job).catch(() => unusable("the checker could not be started"))); // K14
+    }
     working = false;
   }
 
   async function run(job: Job): Promise<SchemaVerdict> {
     if (closed) return unusable("the checker is closed");
-    const current = thread?.lost === undefined && thread !== undefined ? thread : start();
+    const current = thread?.lost === undefined && thread !== undefined ? thread : start(memoryMb);
     thread = current;
     current.worker.ref(); // somebody waits
     try {
@@ -122,67 +116,6 @@ function readSchema(
   } catch {
     return "the schema cannot be written as JSON";
   }
-}
-
-function start(): Thread {
-  const worker = new Worker(new URL("./worker.mjs", import.meta.url), {
-    env: {}, // no secret of the process
-    execArgv: [], // no loader either: it is plain JavaScript
-    resourceLimits: RESOURCES,
-  });
-  worker.unref();
-  let begun: (answer: Answer) => void = () => {};
-  const ready = new Promise<Answer>((resolve) => {
-    begun = resolve;
-  });
-  const thread: Thread = { worker, ready, compiled: new Set(), settle: begun };
-  worker.on("message", (message: Answer) => answered(thread, message));
-  worker.on("error", (error: NodeJS.ErrnoException) => {
-    const memory = error.code === "ERR_WORKER_OUT_OF_MEMORY";
-    lose(thread, memory ? "the check needed too much memory and was stopped" : `the checker failed: ${error.message}`);
-  });
-  worker.on("exit", () => lose(thread, "the checker ended without an answer"));
-  return thread;
-}
-
-/** Posts a job and waits for its answer, the loss of the thread, or the limit, which ends the thread. (K11) */
-function ask(thread: Thread, job: object, limitMs: number): Promise<Answer> {
-  return new Promise((resolve) => {
-    if (thread.lost !== undefined) return resolve({ unusable: thread.lost });
-    const timer = setTimeout(() => {
-      // One more turn of the loop: when the process itself was busy, the answer may be waiting to be read.
-      setImmediate(() => {
-        if (thread.settle === settle) void stop(thread, `checking took over ${limitMs} ms and was stopped`);
-      });
-    }, limitMs);
-    const settle = (answer: Answer) => {
-      clearTimeout(timer);
-      resolve(answer);
-    };
-    thread.settle = settle;
-    try {
-      thread.worker.postMessage(job);
-    } catch {
-      answered(thread, { problems: ["/: it is not JSON"] });
-    }
-  });
-}
-
-function answered(thread: Thread, answer: Answer): void {
-  const settle = thread.settle;
-  delete thread.settle;
-  settle?.(answer);
-}
-
-/** Nothing more will come from the thread; what it owes is answered by the reason. The first reason stands. */
-function lose(thread: Thread, reason: string): void {
-  thread.lost ??= reason;
-  answered(thread, { unusable: thread.lost });
-}
-
-async function stop(thread: Thread, reason: string): Promise<void> {
-  lose(thread, reason);
-  await thread.worker.terminate();
 }
 
 /** The least recently used schema makes room. */

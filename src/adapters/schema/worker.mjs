@@ -1,7 +1,7 @@
 // Schema worker: compiles and checks, in a thread that can be killed. Plain JavaScript, because it is loaded as it
 // stands under every loader; it is trusted with time and memory only.
 //
-// Jobs: { id, compile, dialect, text } | { id, check, value } | { drop }. Answers: { id, ... }.
+// Jobs: { compile, dialect, text } | { check, value } | { drop }. One at a time, so answers carry no number.
 
 import { parentPort } from "node:worker_threads";
 import { Ajv } from "ajv";
@@ -89,9 +89,9 @@ parentPort.on("message", (job) => {
     return;
   }
   try {
-    parentPort.postMessage({ id: job.id, ...answer(job) });
+    parentPort.postMessage(answer(job));
   } catch (error) {
-    parentPort.postMessage({ id: job.id, unusable: String(error?.message ?? error).slice(0, 300) });
+    parentPort.postMessage({ unusable: String(error?.message ?? error).slice(0, 300) });
   }
 });
 parentPort.postMessage({ ready: true });

@@ -1,0 +1,123 @@
+// Owner: who runs an operation, and whether a row's owner may still act.
+//
+//   W1. "gone" is said only of what certainly cannot act any more; what cannot be told is "unknown", and the lease
+//       decides.
+//   W2. A process is told from a later one with its number by its start time, counted within one boot.
+//   W3. Another PID namespace is another machine: its process numbers mean nothing here.
+//   W4. Of this process: alive while the instance holds the operation. Hold it before it is claimed.
+
+import { execFileSync } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { readFileSync, readlinkSync } from "node:fs";
+import { hostname } from "node:os";
+import type { Digest, Owner } from "../../contracts/index.js";
+import type { OwnerLiveness } from "../../execution/ledger.js";
+
+/** An owner of this process, and what it has in flight. */
+export interface OwnerHandle {
+  readonly owner: Owner;
+  /** Whether any owner, of this process or not, may still act on an operation. */
+  readonly liveness: OwnerLiveness;
+  /** Marks an operation as in flight under this owner. (W4) */
+  hold(operationId: Digest): void;
+  release(operationId: Digest): void;
+  /** Nothing is in flight under this owner any more, whatever was held. */
+  end(): void;
+}
+
+/** What the owners of this process have in flight, by instance. An owner that ended is not in it. */
+const inFlight = new Map<string, Set<Digest>>();
+
+/** A new owner; two are never equal, nor are those of two processes. */
+export function createOwner(): OwnerHandle {
+  const owner: Owner = {
+    machine: machineId(),
+    pid: process.pid,
+    started: startTime(process.pid) ?? "",
+    instance: randomUUID(),
+  };
+  const held = new Set<Digest>();
+  inFlight.set(owner.instance, held);
+  return {
+    owner,
+    liveness: livenessFrom(owner),
+    hold: (operationId) => {
+      held.add(operationId);
+    },
+    release: (operationId) => {
+      held.delete(operationId);
+    },
+    end: () => {
+      inFlight.delete(owner.instance);
+    },
+  };
+}
+
+function livenessFrom(here: Owner): OwnerLiveness {
+  return (owner, operationId) => {
+    if (owner.machine !== here.machine) return "unknown"; // W1, W3
+    if (owner.pid !== here.pid) return otherProcess(owner);
+    if (owner.started !== here.started) return "gone"; // W2: it had our number before us
+    return inFlight.get(owner.instance)?.has(operationId) ? "alive" : "gone"; // W4
+  };
+}
+
+function otherProcess(owner: Owner): "alive" | "gone" | "unknown" {
+  if (!exists(owner.pid)) return "gone";
+  const started = startTime(owner.pid);
+  if (started === undefined) return exists(owner.pid) ? "unknown" : "gone";
+  return started === owner.started ? "alive" : "gone";
+}
+
+function exists(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== "ESRCH";
+  }
+}
+
+/** The start time of a living process; undefined when it cannot be told. A zombie has none that matters. (W2) */
+function startTime(pid: number): string | undefined {
+  if (process.platform === "linux") {
+    const stat = readText(`/proc/${pid}/stat`);
+    if (stat === undefined) return undefined;
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" "); // the name before it may hold anything
+    const [state, ticks] = [fields[0], fields[19]];
+    if (state === "Z" || state === "X") return "ended";
+    return `${bootId()}:${ticks}`;
+  }
+  if (process.platform === "win32") return undefined;
+  try {
+    const lines = execFileSync("ps", ["-o", "lstart=", "-p", String(pid)], { encoding: "utf8", env: { LC_ALL: "C" } });
+    return lines.trim() || undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function machineId(): string {
+  const id = readText("/etc/machine-id")?.trim() || readText("/var/lib/dbus/machine-id")?.trim() || hostname();
+  return `${id}/${pidNamespace()}`;
+}
+
+function pidNamespace(): string {
+  try {
+    return readlinkSync("/proc/self/ns/pid");
+  } catch {
+    return "";
+  }
+}
+
+function bootId(): string {
+  return readText("/proc/sys/kernel/random/boot_id")?.trim() ?? "";
+}
+
+function readText(path: string): string | undefined {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    return undefined;
+  }
+}

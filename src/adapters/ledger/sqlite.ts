@@ -1,0 +1,31 @@
+// SQLite ledger: the default. One file, shared by every process of a host, durable at each commit.
+//
+//   L7. A write runs as one IMMEDIATE transaction with synchronous=FULL: when its promise resolves it survives SIGKILL.
+
+import type Database from "better-sqlite3";
+import type { Ledger, LedgerDeps } from "../../execution/ledger.js";
+import { createLedger } from "./core.js";
+import { guarded, openStore } from "./open.js";
+import { sqliteTables } from "./sqlite-tables.js";
+import { runNow, type Steps, type Tables } from "./tables.js";
+
+/**
+ * A ledger in a SQLite file (made if missing, with its folder) or in an open database. Migrates it to this version.
+ * `close` closes what was opened here. Throws `store_failed`, `store_version`; every method may reject with `store_failed`.
+ */
+export function createSqliteLedger(db: Database.Database | string, deps: LedgerDeps): Ledger {
+  const opened = openStore(db);
+  const tables = guarded(opened.name, () => sqliteTables(opened));
+  const transact = opened.transaction((steps: (tables: Tables) => Steps<unknown>) => runNow(steps(tables)));
+  return createLedger(
+    {
+      write: async <T>(steps: (tables: Tables) => Steps<T>) =>
+        guarded(opened.name, () => transact.immediate(steps) as T),
+      read: async <T>(steps: (tables: Tables) => Steps<T>) => guarded(opened.name, () => transact.deferred(steps) as T),
+      close: async () => {
+        if (typeof db === "string") opened.close();
+      },
+    },
+    deps,
+  );
+}

@@ -1,0 +1,84 @@
+// A script: what a scripted model says, step by step, as an array in code or a JSON file.
+//
+//   R1. Arguments are read strictly. A call whose raw arguments are no object, or name a key twice, is an invalid call;
+//       it never becomes a call with repaired arguments.
+
+import { z } from "zod";
+import { ToolgateError } from "../../contracts/index.js";
+import { parseStrictJson } from "../config/json.js";
+
+export const ScriptCall = z.strictObject({
+  name: z.string(),
+  /** An object, or the raw text a provider would have sent. @default {} */
+  args: z.union([z.record(z.string(), z.unknown()), z.string()]).optional(),
+  /** @default `call_<step>_<index>`, both counted from 1 */
+  id: z.string().optional(),
+});
+export type ScriptCall = z.infer<typeof ScriptCall>;
+
+export const ScriptStep = z.strictObject({
+  say: z.string().optional(),
+  calls: z.array(ScriptCall).optional(),
+  /** The request fails with this message. */
+  fail: z.string().optional(),
+});
+export type ScriptStep = z.infer<typeof ScriptStep>;
+
+/** A call's arguments, or why they are none. (R1) */
+export function readArguments(
+  args: ScriptCall["args"],
+): { ok: true; value: Record<string, unknown> } | { ok: false; raw: string; problem: string } {
+  if (args === undefined) return { ok: true, value: {} };
+  if (typeof args !== "string") return { ok: true, value: args };
+  const parsed = parseStrictJson(args);
+  if (!parsed.ok) return { ok: false, raw: args, problem: parsed.problem };
+  const { value } = parsed;
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) {
+    return { ok: true, value: value as Record<string, unknown> };
+  }
+  return { ok: false, raw: args, problem: "the arguments are no object" };
+}
+
+/** Reads a script file's text. Throws `config_invalid`. */
+export function parseScript(text: string, path: string): ScriptStep[] {
+  const hint = 'a script is an array of { "say"?: string, "calls"?: [{ "name", "args", "id"? }] }';
+  const whole = parseStrictJson(text);
+  // A key that stands twice within arguments makes an invalid call, as from a provider; elsewhere an invalid file.
+  const parsed = whole.ok ? whole : parseStrictJson(quoteArguments(text));
+  if (!parsed.ok) {
+    const at = whole.ok ? "" : ` at line ${whole.line}, column ${whole.column}: ${whole.problem}`;
+    throw new ToolgateError("config_invalid", `the script \`${path}\` cannot be read${at}`, hint);
+  }
+  const steps = z.array(ScriptStep).safeParse(parsed.value);
+  if (steps.success) return steps.data;
+  const [issue] = steps.error.issues;
+  const where = issue && issue.path.length > 0 ? ` at \`${issue.path.join(".")}\`` : "";
+  throw new ToolgateError("config_invalid", `the script \`${path}\` is not valid${where}: ${issue?.message}`, hint);
+}
+
+/** The text with the object under each step's call's `args` as a string of its own text. */
+function quoteArguments(text: string): string {
+  const path: { key: string; list: boolean }[] = [];
+  let result = "";
+  let copied = 0;
+  let start = -1;
+  let last = "";
+  for (const { 0: token, index } of text.matchAll(/"(?:[^"\\]|\\.)*"|[{}[\],:]/gs)) {
+    const top = path.at(-1);
+    if (token === "{" || token === "[") {
+      const inside = path.map((item) => item.key).join("/"); // of [ { "calls": [ { "args": {
+      if (start < 0 && token === "{" && inside === "/calls//args") start = index;
+      path.push({ key: "", list: token === "[" });
+    } else if (token === "}" || token === "]") {
+      path.pop();
+      if (start >= 0 && path.length === 4) {
+        result += text.slice(copied, start) + JSON.stringify(text.slice(start, index + 1));
+        copied = index + 1;
+        start = -1;
+      }
+    } else if (token === ":" && top) top.key = last;
+    else if (token === "," && top) top.key = "";
+    last = token.startsWith('"') ? token.slice(1, -1) : "";
+  }
+  return result + text.slice(copied);
+}

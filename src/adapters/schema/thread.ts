@@ -1,0 +1,95 @@
+// Thread: the worker in which schemas are compiled and values checked, and how it is ended.
+//
+//   K11. What takes too long is stopped with its thread; the process's own loop goes on meanwhile.
+//   K14. Silence is no yes: whatever the thread owes when it is lost is answered by the reason of its loss.
+
+import { Worker } from "node:worker_threads";
+
+/** How often a limit is waited for again while the machine is too busy for the process to have worked that long. */
+const PATIENCE = 3;
+
+export type Answer =
+  | { readonly problems: readonly string[] }
+  | { readonly compiled: true }
+  | { readonly ready: true }
+  | { readonly unusable: string };
+
+/** A thread and what is known to be compiled in it. `settle` is there while it owes an answer. */
+export interface Thread {
+  readonly worker: Worker;
+  readonly ready: Promise<Answer>;
+  readonly compiled: Set<string>;
+  settle?: (answer: Answer) => void;
+  lost?: string;
+}
+
+/** Starts a thread that is stopped when it needs more than `memoryMb`. */
+export function start(memoryMb: number): Thread {
+  const worker = new Worker(new URL("./worker.mjs", import.meta.url), {
+    env: {}, // no secret of the process
+    execArgv: [], // no loader either: it is plain JavaScript
+    resourceLimits: { maxOldGenerationSizeMb: memoryMb, maxYoungGenerationSizeMb: 16, stackSizeMb: 4 },
+  });
+  worker.unref();
+  let begun: (answer: Answer) => void = () => {};
+  const ready = new Promise<Answer>((resolve) => {
+    begun = resolve;
+  });
+  const thread: Thread = { worker, ready, compiled: new Set(), settle: begun };
+  worker.on("message", (message: Answer) => answered(thread, message));
+  worker.on("error", (error: NodeJS.ErrnoException) => {
+    const memory = error.code === "ERR_WORKER_OUT_OF_MEMORY";
+    lose(thread, memory ? "the check needed too much memory and was stopped" : `the checker failed: ${error.message}`);
+  });
+  worker.on("exit", () => lose(thread, "the checker ended without an answer"));
+  return thread;
+}
+
+/**
+ * Posts a job and waits for its answer, the loss of the thread, or the limit, which ends the thread. While the whole
+ * process has had less of the processor than the limit, the job cannot have had it either: then the limit is waited for
+ * again, three times at most. (K11)
+ */
+export function ask(thread: Thread, job: object, limitMs: number): Promise<Answer> {
+  return new Promise((resolve) => {
+    if (thread.lost !== undefined) return resolve({ unusable: thread.lost });
+    const begun = process.cpuUsage();
+    let patience = PATIENCE;
+    const expire = () => {
+      if (thread.settle !== settle) return;
+      const { user, system } = process.cpuUsage(begun);
+      if ((user + system) / 1_000 < limitMs && patience-- > 0) timer = setTimeout(late, limitMs);
+      else void stop(thread, `checking took over ${limitMs} ms and was stopped`);
+    };
+    // One more turn of the loop: when the process itself was busy, the answer may be waiting to be read.
+    const late = () => setImmediate(expire);
+    let timer = setTimeout(late, limitMs);
+    const settle = (answer: Answer) => {
+      clearTimeout(timer);
+      resolve(answer);
+    };
+    thread.settle = settle;
+    try {
+      thread.worker.postMessage(job);
+    } catch {
+      answered(thread, { problems: ["/: it is not JSON"] });
+    }
+  });
+}
+
+function answered(thread: Thread, answer: Answer): void {
+  const settle = thread.settle;
+  delete thread.settle;
+  settle?.(answer);
+}
+
+/** Nothing more will come from the thread; what it owes is answered by the reason. The first reason stands. */
+function lose(thread: Thread, reason: string): void {
+  thread.lost ??= reason;
+  answered(thread, { unusable: thread.lost });
+}
+
+export async function stop(thread: Thread, reason: string): Promise<void> {
+  lose(thread, reason);
+  await thread.worker.terminate();
+}

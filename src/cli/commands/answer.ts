@@ -1,0 +1,79 @@
+// `toolgate approve`, `reject`, `edit` and `resolve`: an answer is stored, then its thread goes on.
+//
+//   N1. What was answered is in the ledger before the thread runs: a failure afterwards loses nothing.
+//   N2. A thread whose batch has more open questions stops at them again, with exit code 3.
+
+import { ToolgateError } from "../../contracts/index.js";
+import type { PersonAnswer } from "../../index.js";
+import { failureOf, UsageError } from "../failure.js";
+import type { Context, Outcome } from "../io.js";
+import { readArguments } from "../json.js";
+import { type Opened, withToolgate } from "../open.js";
+import { standing, takeTurn, withFailure } from "../turn.js";
+import { turnOutcome } from "./report.js";
+
+export function approve(context: Context, approvalId: string): Promise<Outcome> {
+  return answer(context, approvalId, { type: "approve" });
+}
+
+export function reject(context: Context, approvalId: string, reason: string | undefined): Promise<Outcome> {
+  return answer(context, approvalId, { type: "reject", ...(reason === undefined ? {} : { message: reason }) });
+}
+
+/** Throws `UsageError` when `json` is no JSON object. */
+export async function edit(context: Context, approvalId: string, json: string): Promise<Outcome> {
+  const args = readArguments(json);
+  if ("problem" in args)
+    throw new UsageError(`--args is not taken: ${args.problem}`, "give one JSON object, quoted for the shell");
+  return answer(context, approvalId, { type: "edit", arguments: args.value });
+}
+
+export interface ResolveOptions {
+  readonly happened?: boolean;
+  readonly didNotHappen?: boolean;
+  readonly leave?: boolean;
+  readonly note?: string;
+}
+
+/** Longest note kept with a resolution, in characters. */
+const NOTE_CHARS = 2_000;
+
+export async function resolveUnknown(context: Context, operationId: string, options: ResolveOptions): Promise<Outcome> {
+  const { note } = options;
+  const said = [
+    ...(options.happened ? (["happened"] as const) : []),
+    ...(options.didNotHappen ? (["did_not_happen"] as const) : []),
+    ...(options.leave ? (["leave"] as const) : []),
+  ];
+  const [type] = said;
+  if (type === undefined || said.length > 1)
+    throw new UsageError("say what became of it, once", "give one of --happened, --did-not-happen and --leave");
+  if (note !== undefined && note.length > NOTE_CHARS)
+    throw new UsageError(`--note has ${note.length} characters, and ${NOTE_CHARS} are the most`, "shorten it");
+  return settle(context, (opened) =>
+    opened.toolgate.ledger.resolve(operationId, type, {
+      by: context.io.user,
+      ...(note === undefined ? {} : { note }),
+    }),
+  );
+}
+
+function answer(context: Context, approvalId: string, person: PersonAnswer): Promise<Outcome> {
+  return settle(context, (opened) => opened.toolgate.ledger.answer(approvalId, person, { approver: context.io.user }));
+}
+
+function settle(context: Context, store: (opened: Opened) => Promise<{ threadId: string }>): Promise<Outcome> {
+  return withToolgate(context, { seals: true }, async (opened) => {
+    let threadId: string;
+    try {
+      ({ threadId } = await store(opened)); // N1
+    } catch (cause) {
+      const known = cause instanceof ToolgateError ? cause.data["threadId"] : undefined;
+      if (typeof known !== "string") throw cause;
+      const turn = await standing(opened, known); // where the thread stands is the better half of the news
+      const report = withFailure(turn.report, failureOf(cause, opened.toolgate.host.redact));
+      return turnOutcome(context, { report, cause });
+    }
+    return turnOutcome(context, await takeTurn(opened, threadId)); // N2
+  });
+}

@@ -1,0 +1,21 @@
+// What `run`, `approve`, `reject`, `edit` and `resolve` have in common: a turn becomes what is printed.
+
+import { exitCodeOf } from "../exit.js";
+import { tellFailure } from "../failure.js";
+import { type Context, commandLine, type Outcome } from "../io.js";
+import { type ShowOptions, showReport } from "../show.js";
+import { styleOf } from "../style.js";
+import type { Turn } from "../turn.js";
+
+/** The outcome of a turn. Its failure, if any, is told on stderr; what is known goes to stdout. */
+export function turnOutcome(context: Context, { report, cause }: Turn): Outcome {
+  if (report.error !== undefined) tellFailure(context, report.error, cause);
+  return { value: report, text: showReport(report, showOptions(context)), exitCode: exitCodeOf(report.status) };
+}
+
+export function showOptions(context: Context): ShowOptions {
+  return {
+    style: styleOf(context.io.stdout, context.io.env),
+    command: (rest) => commandLine(context, rest),
+  };
+}

@@ -1,0 +1,74 @@
+// `toolgate run`: one user turn. At a terminal it asks for approvals; elsewhere it stops at the first question.
+
+import { oneLine, ToolgateError } from "../../contracts/index.js";
+import { UsageError } from "../failure.js";
+import { type Context, isInteractive, type Outcome } from "../io.js";
+import { type Opened, withToolgate } from "../open.js";
+import { createAsk } from "../prompt.js";
+import { putQuestions } from "../questions.js";
+import { styleOf } from "../style.js";
+import { requireThread, type Turn, takeTurn } from "../turn.js";
+import { turnOutcome } from "./report.js";
+
+/** The longest question, in characters. */
+export const QUESTION_CHARS = 200_000;
+const THREAD_CHARS = 200;
+
+export interface RunOptions {
+  readonly thread?: string;
+  readonly model?: string;
+}
+
+export async function run(context: Context, question: string | undefined, options: RunOptions): Promise<Outcome> {
+  const { thread, model } = options;
+  checkQuestion(question, thread);
+  const threadId = thread ?? context.io.newId();
+  return withToolgate(context, { model, seals: true }, async (opened) => {
+    if (question === undefined) await requireThread(opened, threadId);
+    if (!context.options.json) context.note(`thread: ${oneLine(threadId)}`); // said at once: a killed run can go on
+    let turn = await takeTurn(opened, threadId, question);
+    while (isInteractive(context) && turn.report.error === undefined && turn.asks !== undefined) {
+      if (!(await askPerson(opened, turn))) break;
+      turn = await takeTurn(opened, threadId);
+    }
+    return turnOutcome(context, turn);
+  });
+}
+
+function checkQuestion(question: string | undefined, thread: string | undefined): void {
+  if (thread !== undefined && (thread.trim() === "" || thread.length > THREAD_CHARS))
+    throw new UsageError(`a thread's name has 1 to ${THREAD_CHARS} characters`, "run `toolgate threads` to list them");
+  if (question === undefined && thread === undefined)
+    throw new UsageError(
+      "there is no question",
+      'give one: toolgate run "…"; or name the thread to go on with: --thread T',
+      "empty_question",
+    );
+  if (question === undefined) return;
+  if (question.trim() === "")
+    throw new UsageError(
+      "the question is empty",
+      "give one, or leave it out and name a thread to go on with",
+      "empty_question",
+    );
+  if (question.length > QUESTION_CHARS)
+    throw new ToolgateError(
+      "question_too_long",
+      `the question has ${question.length} characters, and ${QUESTION_CHARS} are the most`,
+      "put what it is about into a file and let a tool read that",
+    );
+}
+
+/** Whether every open question was answered, so that the thread goes on. */
+async function askPerson({ toolgate, context }: Opened, { asks }: Turn): Promise<boolean> {
+  const { io } = context;
+  return putQuestions(
+    {
+      ask: createAsk(io.stdin, io.stderr, io.stop),
+      write: context.note,
+      style: styleOf(io.stderr, io.env),
+      answer: (approvalId, answer) => toolgate.ledger.answer(approvalId, answer, { approver: io.user }),
+    },
+    asks as NonNullable<Turn["asks"]>,
+  );
+}

@@ -1,0 +1,75 @@
+// Failures: whatever was thrown becomes one line, what to do about it, and a stable code.
+//
+//   F1. A secret of the configuration is in no line. (G11)
+//   F2. Nothing a server or a model said can steer the terminal.
+
+import { oneLine, ToolgateError } from "../contracts/index.js";
+import type { Context } from "./io.js";
+
+export interface Failure {
+  readonly code: string;
+  readonly message: string;
+  readonly hint: string;
+}
+
+/** A command line that means nothing: exit code 2. */
+export class UsageError extends ToolgateError {
+  constructor(message: string, hint: string, code: "usage" | "empty_question" = "usage") {
+    super(code, message, hint);
+    this.name = "UsageError";
+  }
+}
+
+/** The run was stopped from outside; nothing is wrong with the thread. */
+export class Stopped extends Error {
+  constructor(readonly threadId?: string) {
+    super("stopped");
+    this.name = "Stopped";
+  }
+}
+
+const MESSAGE_CHARS = 1_000;
+
+export function failureOf(error: unknown, redact: (text: string) => string = (text) => text): Failure {
+  const clean = (text: string) => oneLine(redact(text), MESSAGE_CHARS); // F1, F2
+  if (error instanceof ToolgateError)
+    return { code: error.code, message: clean(error.message), hint: clean(error.hint) };
+  const message = clean(error instanceof Error ? error.message || error.name : String(error));
+  return { code: "internal", message, hint: "run it again with --verbose to see where it comes from" };
+}
+
+/** What a run threw. `next`: the nodes the thread stands at, which say whose failure it was. */
+export function runFailure(
+  error: unknown,
+  next: readonly string[],
+  goOn: string,
+  redact: (text: string) => string,
+): Failure {
+  if (error instanceof ToolgateError) return failureOf(error, redact);
+  const failure = failureOf(error, redact);
+  if (isStoreError(error))
+    return { ...failure, message: `the store failed: ${failure.message}`, hint: `mend that, then \`${goOn}\`` };
+  if (next.includes("model"))
+    return {
+      code: "model_failed",
+      message: `the model failed: ${failure.message}`,
+      hint: `nothing is lost: \`${goOn}\` asks it again`,
+    };
+  if (next.includes("discover")) return { ...failure, code: "server_failed", hint: `mend that, then \`${goOn}\`` };
+  return { ...failure, hint: `nothing is lost: \`${goOn}\` goes on; --verbose shows where it comes from` };
+}
+
+function isStoreError(error: unknown): boolean {
+  const { name, code } = (error ?? {}) as { name?: unknown; code?: unknown };
+  return name === "SqliteError" || (typeof code === "string" && /^(SQLITE_|ENOSPC|EROFS|EDQUOT)/.test(code));
+}
+
+/** Tells a person: one line, what to do about it, and with `--verbose` where it comes from. */
+export function tellFailure(
+  context: Context,
+  { message, hint }: Pick<Failure, "message" | "hint">,
+  cause: unknown,
+): void {
+  context.note(`toolgate: ${message}\n  ${hint}`);
+  if (context.options.verbose && cause instanceof Error) context.note(cause.stack ?? "");
+}

@@ -1,0 +1,54 @@
+// Io: everything of the process that the command touches, in one place, so that the rest can be run without one.
+
+import type { Readable, Writable } from "node:stream";
+
+/** A stream a person types into. `setRawMode` is there at a terminal only. */
+export type Input = Readable & { readonly isTTY?: boolean; setRawMode?(raw: boolean): unknown };
+export type Output = Writable & { readonly isTTY?: boolean };
+
+export interface Io {
+  readonly stdin: Input;
+  readonly stdout: Output;
+  readonly stderr: Output;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** What relative paths on the command line are relative to. */
+  readonly cwd: string;
+  /** Name of the user at the terminal: who answers. */
+  readonly user: string;
+  readonly version: string;
+  /** A fresh id for a thread or a message. */
+  readonly newId: () => string;
+  /** Aborted by the first Ctrl-C or SIGTERM. */
+  readonly stop: AbortSignal;
+}
+
+/** Options every command takes. */
+export interface Options {
+  readonly config: string;
+  readonly json: boolean;
+  readonly verbose: boolean;
+}
+
+/** What a command came to: `value` is printed with `--json`, `text` otherwise. */
+export interface Outcome {
+  readonly value: object;
+  readonly text: string;
+  readonly exitCode: number;
+}
+
+export interface Context {
+  readonly io: Io;
+  readonly options: Options;
+  /** A line for the person at the terminal, on stderr. */
+  readonly note: (line: string) => void;
+}
+
+/** Whether somebody sits at both ends: questions go to stderr, so that stdout may be a file. */
+export function isInteractive({ io, options }: Pick<Context, "io" | "options">): boolean {
+  return !options.json && io.stdin.isTTY === true && io.stderr.isTTY === true;
+}
+
+/** A command as it must be typed here: with the caller's own `--config`. */
+export function commandLine({ options }: Pick<Context, "options">, rest: string): string {
+  return `toolgate ${rest}${options.config === "toolgate.json" ? "" : ` --config ${options.config}`}`;
+}

@@ -1,0 +1,29 @@
+// JSON in and out of the command line.
+//
+//   J1. What is printed is one line of valid JSON in which no code point is hidden: a terminal that shows it is not
+//       steered by it, and a program that parses it reads the same value.
+//   J2. What is typed is read strictly: a key that stands twice is refused, not silently halved.
+
+import { parseStrictJson } from "../adapters/config/json.js";
+import type { JsonObject } from "../contracts/index.js";
+
+const HIDDEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Cs}]/gu;
+
+/** One line of JSON. (J1) */
+export function jsonLine(value: object): string {
+  return JSON.stringify(value).replace(HIDDEN, (found) =>
+    Array.from({ length: found.length }, (_, at) => `\\u${found.charCodeAt(at).toString(16).padStart(4, "0")}`).join(
+      "",
+    ),
+  );
+}
+
+/** A JSON object as somebody typed it, or what is wrong with it. (J2) */
+export function readArguments(text: string): { readonly value: JsonObject } | { readonly problem: string } {
+  const read = parseStrictJson(text);
+  if (!read.ok) return { problem: `line ${read.line}, column ${read.column}: ${read.problem}` };
+  const { value } = read;
+  if (typeof value !== "object" || value === null || Array.isArray(value))
+    return { problem: 'arguments are a JSON object, such as {"path": "a.txt"}' };
+  return { value: value as JsonObject };
+}

@@ -1,0 +1,57 @@
+#!/usr/bin/env node
+// The command `toolgate`: binds the program to this process and its signals.
+//
+//   S1. The first Ctrl-C or SIGTERM stops politely: nothing more is sent, a write in flight gets its time to be
+//       answered, and every server is ended. The second one stops at once; what was in flight is then unknown.
+
+import { randomUUID } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { userInfo } from "node:os";
+import { failureOf } from "./failure.js";
+import { runCommand } from "./program.js";
+
+const SIGNALS = { SIGINT: 130, SIGTERM: 143 } as const;
+
+const stop = new AbortController();
+let stoppedBy: number | undefined;
+for (const [signal, code] of Object.entries(SIGNALS)) {
+  process.on(signal, () => {
+    if (stoppedBy !== undefined) process.exit(code);
+    stoppedBy = code;
+    process.stderr.write("toolgate: stopping; a write in flight gets a moment to be answered\n");
+    stop.abort();
+  });
+}
+for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {}); // a reader that went away
+process.on("unhandledRejection", (error) => {
+  if (stoppedBy !== undefined) return; // of what was stopped
+  const { message } = failureOf(error);
+  process.stderr.write(`toolgate: ${message}\n`);
+  process.exitCode = 1;
+});
+
+const code = await runCommand(process.argv.slice(2), {
+  stdin: process.stdin,
+  stdout: process.stdout,
+  stderr: process.stderr,
+  env: process.env,
+  cwd: process.cwd(),
+  user: userName(),
+  version: version(),
+  newId: randomUUID,
+  stop: stop.signal,
+});
+process.stdout.write("", () => process.exit(stoppedBy ?? code));
+
+function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return `uid ${process.getuid?.() ?? "unknown"}`; // a user without an entry, as in some containers
+  }
+}
+
+function version(): string {
+  const text = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
+  return (JSON.parse(text) as { version: string }).version;
+}

@@ -1,0 +1,77 @@
+// Open: the configuration with what the command line changes of it, and the agent made from it. Closing is sure.
+
+import { isAbsolute, resolve } from "node:path";
+import { readConfig } from "../adapters/config/load.js";
+import { type Config, type Finding, ToolgateError } from "../contracts/index.js";
+import { createToolgate, type Toolgate } from "../index.js";
+import { Stopped } from "./failure.js";
+import { type Context, commandLine } from "./io.js";
+import { keptSecret } from "./secret.js";
+
+export interface Opened {
+  readonly toolgate: Toolgate;
+  readonly context: Context;
+  /** What to type to go on with a thread. */
+  readonly goOn: (threadId: string) => string;
+}
+
+export interface OpenOptions {
+  /** In place of the configuration's model; a `scripted:` path is relative to the caller. */
+  readonly model?: string | undefined;
+  /** Whether answers are sealed or checked: then the store's own secret is needed. @default false */
+  readonly seals?: boolean;
+}
+
+/** Runs `work` with the agent and closes it, whatever happens. */
+export async function withToolgate<T>(
+  context: Context,
+  options: OpenOptions,
+  work: (opened: Opened) => Promise<T>,
+): Promise<T> {
+  const { config, findings } = await configOf(context, options);
+  for (const finding of findings) context.note(`warning: ${finding.message}`);
+  const toolgate = await createToolgate({ config });
+  const { stop } = context.io;
+  const close = () => {
+    void toolgate.close().catch(() => undefined); // whoever waits for it below is told
+  };
+  stop.addEventListener("abort", close);
+  try {
+    if (stop.aborted) throw new Stopped();
+    return await work({ toolgate, context, goOn: (threadId) => commandLine(context, `run --thread ${threadId}`) });
+  } catch (error) {
+    throw redacted(error, toolgate);
+  } finally {
+    stop.removeEventListener("abort", close);
+    await toolgate.close();
+  }
+}
+
+/** The configuration, with the findings about its file. */
+export async function configOf(
+  { io, options }: Context,
+  { model, seals }: OpenOptions = {},
+): Promise<{ config: Config; findings: readonly Finding[] }> {
+  const { config, findings } = await readConfig(options.config, io.env);
+  const own = model === undefined ? config : { ...config, model: modelName(model, io.cwd) };
+  if (!seals || own.store.kind !== "sqlite" || own.approvals.secret !== undefined) return { config: own, findings };
+  const secret = keptSecret(own.store.path);
+  const sealed = { ...own, approvals: { ...own.approvals, secret }, secrets: [secret, ...own.secrets] };
+  return { config: sealed, findings };
+}
+
+function modelName(model: string, cwd: string): string {
+  const path = /^scripted:(.+)$/s.exec(model)?.[1];
+  return path === undefined || isAbsolute(path) ? model : `scripted:${resolve(cwd, path)}`;
+}
+
+/** An error without the configuration's secrets; its stack goes with its text. */
+function redacted(error: unknown, { host }: Toolgate): unknown {
+  if (!(error instanceof Error) || error instanceof Stopped) return error;
+  const clean =
+    error instanceof ToolgateError
+      ? new ToolgateError(error.code, host.redact(error.message), host.redact(error.hint), { data: error.data })
+      : new Error(host.redact(error.message));
+  clean.stack = host.redact(error.stack ?? "");
+  return clean;
+}

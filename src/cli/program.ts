@@ -1,0 +1,160 @@
+// Program: the command line and what each word of it runs.
+//
+//   P1. With --json exactly one JSON object is written to stdout, whatever happens, and nothing else.
+//   P2. A failure is one line and what to do about it; a stack trace only with --verbose.
+//   P3. A command line that means nothing starts nothing and ends with 2.
+//   P4. A command is loaded when it runs: help and mistakes are told at once.
+
+import { Command, CommanderError } from "commander";
+import type { ResolveOptions } from "./commands/answer.js";
+import type { RunOptions } from "./commands/run.js";
+import { EXIT } from "./exit.js";
+import { failureOf, Stopped, tellFailure, UsageError } from "./failure.js";
+import { type Context, commandLine, type Io, type Options, type Outcome } from "./io.js";
+import { jsonLine } from "./json.js";
+
+/** Runs one command line, without the program's own name. Resolves with the exit code; never rejects. */
+export async function runCommand(argv: readonly string[], io: Io): Promise<number> {
+  const said: { text: string } = { text: "" };
+  let outcome: Outcome | undefined;
+  let context = contextOf(io, {
+    config: "toolgate.json",
+    json: asksForJson(argv),
+    verbose: argv.includes("--verbose"),
+  });
+  const program = build(io, said, async (options, command) => {
+    context = contextOf(io, options);
+    outcome = await command(context);
+  });
+  try {
+    await program.parseAsync([...argv], { from: "user" });
+  } catch (error) {
+    return failed(context, error, said.text);
+  }
+  if (outcome === undefined) return EXIT.done;
+  print(context, outcome);
+  return outcome.exitCode;
+}
+
+function contextOf(io: Io, options: Options): Context {
+  return { io, options, note: (line) => void io.stderr.write(`${line}\n`) };
+}
+
+/** Also when the rest of the command line cannot be read. (P1) */
+function asksForJson(argv: readonly string[]): boolean {
+  const end = argv.indexOf("--");
+  return argv.slice(0, end < 0 ? argv.length : end).includes("--json");
+}
+
+function print({ io, options }: Context, { value, text }: Outcome): void {
+  if (options.json)
+    io.stdout.write(`${jsonLine(value)}\n`); // P1
+  else if (text !== "") io.stdout.write(`${text}\n`);
+}
+
+function failed(context: Context, error: unknown, help: string): number {
+  const { io, options } = context;
+  if (error instanceof CommanderError && error.exitCode === 0) {
+    io.stdout.write(help); // --help and --version
+    return EXIT.done;
+  }
+  if (error instanceof Stopped) {
+    const goOn =
+      error.threadId === undefined ? "" : `; \`${commandLine(context, `run --thread ${error.threadId}`)}\` goes on`;
+    context.note(`toolgate: stopped${goOn}`);
+    return EXIT.error; // the caller knows by which signal
+  }
+  const shown = error instanceof CommanderError ? usageOf(error) : error;
+  const failure = failureOf(shown);
+  if (options.json) io.stdout.write(`${jsonLine({ status: "error", error: failure })}\n`); // P1
+  tellFailure(context, failure, shown); // P2
+  return shown instanceof UsageError ? EXIT.usage : EXIT.error; // P3
+}
+
+function usageOf({ code, message }: CommanderError): UsageError {
+  if (code === "commander.help") return new UsageError("there is no command", "run `toolgate --help` to see them");
+  const [first = "", second = ""] = message.replace(/^error: /, "").split("\n");
+  const hint = code === "commander.excessArguments" ? "put the question into quotes" : second.replace(/[()]/g, "");
+  return new UsageError(first, hint === "" ? "run `toolgate --help` to see how it is used" : hint);
+}
+
+type Run = (options: Options, command: (context: Context) => Promise<Outcome>) => Promise<void>;
+
+/** What commander writes is collected in `said`: help goes to stdout whole, its errors are told our way. */
+function build(io: Io, said: { text: string }, runs: Run): Command {
+  const program = new Command("toolgate")
+    .description("Lets a model use MCP tools through a gate that you control.")
+    .version(io.version)
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => {
+        said.text += text;
+      },
+      writeErr: () => undefined,
+    })
+    .configureHelp({ showGlobalOptions: true })
+    .option("--config <file>", "the configuration", "toolgate.json")
+    .option("--json", "one JSON object on stdout and nothing else; never asks", false)
+    .option("--verbose", "where a failure comes from", false);
+
+  const add = (words: string, description: string) => program.command(words).description(description);
+  const act =
+    <O>(command: (context: Context, options: O, args: readonly string[]) => Promise<Outcome>) =>
+    (...given: unknown[]) => {
+      const self = given.at(-1) as Command;
+      const args = given.slice(0, -2) as string[];
+      return runs(self.optsWithGlobals<Options>(), (context) => command(context, self.opts() as O, args));
+    };
+
+  const answers = () => import("./commands/answer.js"); // P4
+  const records = () => import("./commands/records.js");
+  const catalog = () => import("./commands/catalog.js");
+
+  add("run [question]", "one turn with the model; without a question: go on with a thread")
+    .option("--thread <id>", "the conversation; a new one without it")
+    .option("--model <name>", "in place of the configuration's, or scripted:FILE")
+    .action(
+      act<RunOptions>(async (context, options, [question]) =>
+        (await import("./commands/run.js")).run(context, question, options),
+      ),
+    );
+  add("approvals", "calls that wait for a yes").action(act(async (context) => (await records()).approvals(context)));
+  add("approve <id>", "let a call run, exactly as it was shown").action(
+    act(async (context, _, [id]) => (await answers()).approve(context, id as string)),
+  );
+  add("reject <id>", "refuse a call")
+    .option("--reason <text>", "for the model to read")
+    .action(
+      act<{ reason?: string }>(async (context, { reason }, [id]) =>
+        (await answers()).reject(context, id as string, reason),
+      ),
+    );
+  add("edit <id>", "let a call run with other arguments")
+    .requiredOption("--args <json>", "the arguments, a JSON object")
+    .action(
+      act<{ args: string }>(async (context, { args }, [id]) => (await answers()).edit(context, id as string, args)),
+    );
+  add("unknowns", "writes that may or may not have happened").action(
+    act(async (context) => (await records()).unknowns(context)),
+  );
+  add("resolve <operation>", "say what became of such a write")
+    .option("--happened", "it did")
+    .option("--did-not-happen", "it did not")
+    .option("--leave", "nobody knows; no further write of the thread runs")
+    .option("--note <text>", "how you found out")
+    .action(
+      act<ResolveOptions>(async (context, options, [id]) =>
+        (await answers()).resolveUnknown(context, id as string, options),
+      ),
+    );
+  add("tools", "what the servers offer, and what you decide about it")
+    .option("--snapshot <id>", "as a model was shown it, instead of now")
+    .action(act<{ snapshot?: string }>(async (context, { snapshot }) => (await catalog()).tools(context, snapshot)));
+  add("check", "everything wrong with the configuration")
+    .option("--connect", "start the servers to see what only their lists can tell", false)
+    .action(act<{ connect: boolean }>(async (context, { connect }) => (await catalog()).check(context, connect)));
+  add("threads", "conversations and where they stand").action(
+    act(async (context) => (await records()).threads(context)),
+  );
+  return program;
+}

@@ -1,0 +1,69 @@
+// Progress: what a run is doing, one line each, on stderr.
+//
+//   P1. At a terminal every step has a line. Elsewhere only what went wrong with a server has one.
+//   P2. Names and problems come from servers and models: each stays one visible line.
+
+import { oneLine } from "../contracts/index.js";
+import type { Style } from "./style.js";
+
+export interface ProgressOptions {
+  /** Whether steps are told, or only problems. */
+  readonly steps: boolean;
+  readonly style: Style;
+  readonly write: (line: string) => void;
+}
+
+/** Takes the custom events of a run's stream. Contract: never throws, whatever the event. */
+export type Progress = (event: unknown) => void;
+
+export function createProgress({ steps, style, write }: ProgressOptions): Progress {
+  const told = new Set<string>();
+  return (event) => {
+    const line = describe(event);
+    if (line === undefined || (!line.problem && !steps)) return; // P1
+    if (line.problem && told.has(line.text)) return; // a server that is tried again fails the same way
+    told.add(line.text);
+    write(line.problem ? style.warn(line.text) : style.dim(line.text));
+  };
+}
+
+interface Line {
+  readonly text: string;
+  readonly problem?: boolean;
+}
+
+function describe(event: unknown): Line | undefined {
+  const fields = (typeof event === "object" && event !== null ? event : {}) as Readonly<Record<string, unknown>>;
+  const word = (key: string) => oneLine(String(fields[key] ?? ""), 300); // P2
+  switch (fields["type"]) {
+    case "toolgate.server":
+      return serverLine(word("server"), word("kind"), word("detail"));
+    case "toolgate.capabilities":
+      return { text: "· asking the model" };
+    case "toolgate.catalog_refused":
+      return { text: `the servers' tools are refused: ${word("problem")}; the last good catalog stays`, problem: true };
+    case "toolgate.call":
+      return fields["phase"] === "sent"
+        ? { text: `→ ${word("alias")} (${word("effect")})` }
+        : { text: `← ${word("alias")}: ${word("status")}` };
+    default:
+      return undefined;
+  }
+}
+
+function serverLine(server: string, kind: string, detail: string): Line | undefined {
+  switch (kind) {
+    case "connecting":
+      return { text: `· ${server}: starting` };
+    case "connected":
+      return { text: `· ${server}: connected` };
+    case "failed":
+    case "closed":
+      return {
+        text: `server \`${server}\` is not available: ${detail || kind}; the run goes on without it`,
+        problem: true,
+      };
+    default:
+      return undefined;
+  }
+}

@@ -1,0 +1,80 @@
+// Prompt: one line from the person at the terminal, typed after the question was there.
+//
+//   T1. What was typed before the question does not count: it is read and thrown away, a half-typed line too.
+//   T2. A paste of several lines is no answer: nobody typed its first line to this question.
+//   T3. The end of input, Ctrl-C and a stop from outside are no answer.
+//
+// Between questions nothing reads stdin and the terminal is as it was, so that Ctrl-C stops the run.
+
+import { createInterface } from "node:readline";
+import type { Input, Output } from "./io.js";
+
+export type Typed =
+  | { readonly kind: "line"; readonly text: string }
+  | { readonly kind: "paste" }
+  | { readonly kind: "end" };
+
+/** Shows `prompt` and reads one line. Never rejects. */
+export type Ask = (prompt: string) => Promise<Typed>;
+
+export function createAsk(input: Input, output: Output, stop: AbortSignal): Ask {
+  return async (prompt) => {
+    await discardTyped(input); // T1
+    if (input.readableEnded || input.destroyed || stop.aborted) return { kind: "end" };
+    return readLine(input, output, stop, prompt);
+  };
+}
+
+/** Turns of the event loop without input after which nothing more is waiting: each one polls the terminal. */
+const QUIET_TURNS = 3;
+
+async function discardTyped(input: Input): Promise<void> {
+  input.setRawMode?.(true); // hands over a line that was not ended yet (T1)
+  let quiet = 0;
+  const discard = () => {
+    quiet = 0;
+  };
+  input.on("data", discard);
+  input.resume();
+  while (quiet++ < QUIET_TURNS) await new Promise((resolve) => setImmediate(resolve));
+  input.off("data", discard);
+  input.pause();
+}
+
+function readLine(input: Input, output: Output, stop: AbortSignal, prompt: string): Promise<Typed> {
+  return new Promise((resolve) => {
+    const lines = createInterface({
+      input,
+      output,
+      terminal: true,
+      historySize: 0,
+      crlfDelay: Number.POSITIVE_INFINITY,
+    });
+    let first: string | undefined;
+    let more = false;
+    const finish = (typed: Typed) => {
+      stop.removeEventListener("abort", end);
+      lines.off("close", end);
+      lines.close();
+      if (typed.kind === "end") output.write("\n");
+      resolve(typed);
+    };
+    const end = () => finish({ kind: "end" }); // T3
+    lines.on("line", (text) => {
+      if (first !== undefined) {
+        more = true;
+        return;
+      }
+      first = text;
+      // What is left of a paste arrives with the line or right behind it. (T2)
+      setImmediate(() =>
+        setImmediate(() => finish(more || lines.line !== "" ? { kind: "paste" } : { kind: "line", text })),
+      );
+    });
+    lines.on("SIGINT", end);
+    lines.on("close", end);
+    stop.addEventListener("abort", end);
+    lines.setPrompt(prompt);
+    lines.prompt();
+  });
+}

@@ -1,0 +1,84 @@
+// The seal's secret, kept in the store's folder: answers given in one process are good in the next.
+//
+//   K1. The file is for its owner alone (mode 0600), whole from the moment it has its name, and never replaced.
+//   K2. Processes that start side by side end up with the same secret.
+//   K3. A file that others may read, or that is no secret, is refused with what to do, never used and never overwritten.
+
+import { randomBytes } from "node:crypto";
+import {
+  closeSync,
+  fstatSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeSync,
+} from "node:fs";
+import { join } from "node:path";
+import { ToolgateError } from "../contracts/index.js";
+
+const NAME = "secret";
+const CHARS = 32;
+
+/** The secret of the store in `folder`, made on first use. Throws `store_failed`. */
+export function keptSecret(folder: string): string {
+  const file = join(folder, NAME);
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    return read(file) ?? make(file);
+  } catch (cause) {
+    if (cause instanceof ToolgateError) throw cause;
+    throw new ToolgateError(
+      "store_failed",
+      `the store's secret \`${file}\` cannot be read or made: ${(cause as Error).message}`,
+      "check that `store.path` is a folder you may write to, or set `approvals.secret`",
+      { cause },
+    );
+  }
+}
+
+function make(file: string): string {
+  const draft = `${file}.${process.pid}.${randomBytes(6).toString("hex")}`;
+  const descriptor = openSync(draft, "wx", 0o600); // K1: O_CREAT | O_EXCL
+  try {
+    writeSync(descriptor, `${randomBytes(CHARS).toString("base64url")}\n`);
+    fsyncSync(descriptor);
+    linkSync(draft, file); // K1, K2: fails when another process was first
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== "EEXIST") throw cause;
+  } finally {
+    closeSync(descriptor);
+    rmSync(draft, { force: true });
+  }
+  return read(file) as string;
+}
+
+function read(file: string): string | undefined {
+  let descriptor: number;
+  try {
+    descriptor = openSync(file, "r");
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw cause;
+  }
+  try {
+    if (process.platform !== "win32" && (fstatSync(descriptor).mode & 0o077) !== 0)
+      throw new ToolgateError(
+        "store_failed",
+        `the store's secret \`${file}\` may be read by others`,
+        `run \`chmod 600 ${file}\`; delete it when somebody may have seen it: open answers are then given again`,
+      ); // K3
+    const secret = readFileSync(descriptor, "utf8").trim();
+    if (secret.length < CHARS)
+      throw new ToolgateError(
+        "store_failed",
+        `the store's secret \`${file}\` has ${secret.length} characters and needs at least ${CHARS}`,
+        "delete the file: a new one is made, and open answers are given again",
+      ); // K3
+    return secret;
+  } finally {
+    closeSync(descriptor);
+  }
+}

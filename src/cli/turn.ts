@@ -1,0 +1,88 @@
+// Turn: runs a thread until it ends, asks, or fails, and reports it. Whatever went wrong, the thread can go on.
+//
+//   U1. Every step is on disk before the next one begins (durability "sync").
+//   U2. A failure is part of the report; an unknown outcome outranks it. (C1 of exit.ts)
+
+import { HumanMessage } from "@langchain/core/messages";
+import type { ApprovalPayload } from "../approval/index.js";
+import { type RunReport, ToolgateError } from "../contracts/index.js";
+import { type GraphState, reportTurn } from "../graph/index.js";
+import { type Failure, runFailure, Stopped } from "./failure.js";
+import { isInteractive } from "./io.js";
+import type { Opened } from "./open.js";
+import { createProgress, type Progress } from "./progress.js";
+import { styleOf } from "./style.js";
+
+export interface Turn {
+  readonly report: RunReport;
+  /** What the thread asks now, as it is shown to a person. */
+  readonly asks?: ApprovalPayload;
+  /** What was thrown, for `--verbose`. */
+  readonly cause?: unknown;
+}
+
+/** Runs a thread on; with a question, a new user turn of it. Throws `Stopped`. */
+export async function takeTurn(opened: Opened, threadId: string, question?: string): Promise<Turn> {
+  const { toolgate, context } = opened;
+  const { stop } = context.io;
+  const config = { configurable: { thread_id: threadId } };
+  const input =
+    question === undefined ? null : { messages: [new HumanMessage({ content: question, id: context.io.newId() })] };
+  let thrown: { readonly cause: unknown } | undefined;
+  try {
+    const tell = progressOf(opened);
+    const stream = await toolgate.graph.stream(input, {
+      ...config,
+      durability: "sync", // U1
+      streamMode: ["updates", "custom"],
+      signal: stop,
+    });
+    for await (const [mode, chunk] of stream as AsyncIterable<[string, unknown]>) if (mode === "custom") tell(chunk);
+  } catch (cause) {
+    if (stop.aborted) throw new Stopped(threadId);
+    thrown = { cause };
+  }
+  if (stop.aborted) throw new Stopped(threadId);
+  return standing(opened, threadId, thrown);
+}
+
+/** Where the thread stands, without running it. */
+export async function standing(opened: Opened, threadId: string, thrown?: { readonly cause: unknown }): Promise<Turn> {
+  const { toolgate, goOn } = opened;
+  const state = await toolgate.graph.getState({ configurable: { thread_id: threadId } });
+  const report = await reportTurn(toolgate.host, threadId, state.values as Partial<GraphState>);
+  const asks = state.tasks
+    .flatMap((task) => task.interrupts.map((interrupt) => interrupt.value as { kind?: unknown }))
+    .find((value): value is ApprovalPayload => value?.kind === "approval");
+  const failure = thrown && runFailure(thrown.cause, state.next, goOn(threadId), toolgate.host.redact);
+  return {
+    report: withFailure(report, failure),
+    ...(asks === undefined ? {} : { asks }),
+    ...(thrown === undefined ? {} : thrown),
+  };
+}
+
+/** U2 */
+export function withFailure(report: RunReport, error: Failure | undefined): RunReport {
+  if (error === undefined) return report;
+  return { ...report, status: report.status === "result_unknown" ? "result_unknown" : "error", error };
+}
+
+/** Throws `not_found` for a thread nobody has run. */
+export async function requireThread({ toolgate }: Opened, threadId: string): Promise<void> {
+  const state = await toolgate.graph.getState({ configurable: { thread_id: threadId } });
+  if (state.config.configurable?.["checkpoint_id"] !== undefined) return;
+  throw new ToolgateError(
+    "not_found",
+    `there is no thread \`${threadId}\``,
+    "run `toolgate threads` to list them, or give a question to begin it",
+  );
+}
+
+function progressOf({ context }: Opened): Progress {
+  return createProgress({
+    steps: isInteractive(context),
+    style: styleOf(context.io.stderr, context.io.env),
+    write: context.note,
+  });
+}

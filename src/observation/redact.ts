@@ -1,0 +1,66 @@
+// Redaction: the host's secret values are taken out of text, in the forms in which they usually get into it.
+//
+//   S1. No occurrence of a secret, or of one of its forms, is left.
+//   S2. Redacting twice is redacting once: the mark neither holds a secret nor completes one with its neighbours.
+//
+// Forms: as it is; as JSON text; URL-encoded (upper and lower case hex, space as `+` too); Base64 and Base64url, also
+// when the secret stands inside something longer that was encoded (all three alignments; of a secret of n bytes the
+// characters are found that depend on nothing but the secret, so up to two characters beside them stay).
+// Not covered: other encodings, compression, a secret that is split.
+
+/** Shorter values are not redacted: they would match by chance. */
+export const MIN_SECRET_CHARS = 6;
+
+/** A function that takes the secrets out of text. Without secrets it returns text as it is. */
+export function createRedactor(secrets: readonly string[]): (text: string) => string {
+  const usable = secrets.filter((secret) => secret.length >= MIN_SECRET_CHARS);
+  const forms = [...new Set(usable.flatMap(formsOf))].sort((a, b) => b.length - a.length); // longest first
+  if (forms.length === 0) return (text) => text;
+  const pattern = new RegExp(forms.map(literal).join("|"), "gu");
+  const mark = markFor(forms);
+  return (text) => text.replace(pattern, () => mark);
+}
+
+function formsOf(secret: string): string[] {
+  const encoded = percentEncoded(secret);
+  const lower = encoded.replace(/%[0-9A-F]{2}/g, (hex) => hex.toLowerCase());
+  const json = JSON.stringify(secret).slice(1, -1);
+  const whole = Buffer.from(secret, "utf8").toString("base64");
+  const base64 = [whole, whole.replace(/=+$/, ""), ...[0, 1, 2].map((shift) => base64Core(secret, shift))];
+  const base64url = base64.map((form) => form.replaceAll("+", "-").replaceAll("/", "_"));
+  const urls = [encoded, lower].flatMap((form) => [form, form.replaceAll("%20", "+")]);
+  return [secret, json, ...urls, ...base64, ...base64url].filter((form) => form.length >= MIN_SECRET_CHARS);
+}
+
+function percentEncoded(secret: string): string {
+  try {
+    return encodeURIComponent(secret);
+  } catch {
+    return secret; // a lone surrogate has no URL form
+  }
+}
+
+/** The Base64 characters that are the same whatever stands before (`shift` bytes modulo 3) and after the secret. */
+function base64Core(secret: string, shift: number): string {
+  const bytes = Buffer.concat([Buffer.alloc(shift), Buffer.from(secret, "utf8")]);
+  const first = Math.ceil((shift * 8) / 6);
+  const last = Math.floor((bytes.length * 8) / 6);
+  return bytes.toString("base64").slice(first, last);
+}
+
+/** A mark whose first and last characters are in no form, so that no form can reach into it. (S2) */
+function markFor(forms: readonly string[]): string {
+  const free = (char: string): boolean => !forms.some((form) => form.includes(char));
+  const word = forms.some((form) => "redacted".includes(form)) ? "" : "redacted";
+  for (const [open, close] of ["[]", "<>", "()", "{}", "‹›", "«»"].map((pair) => [...pair] as [string, string])) {
+    if (free(open) && free(close)) return `${open}${word}${close}`;
+  }
+  for (let code = 0x2580; ; code++) {
+    const block = String.fromCodePoint(code);
+    if (free(block)) return `${block}${word}${block}`;
+  }
+}
+
+function literal(text: string): string {
+  return text.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
+}

@@ -1,0 +1,29 @@
+// Text from a server on its way to a model: well formed, visible, and with one kind of line end.
+
+import { escapeHidden } from "../contracts/index.js";
+
+const LONE_SURROGATE = /[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/g;
+
+/** Half a character becomes U+FFFD, CR LF a line feed; every other control or hidden code point is shown, not sent. */
+export function cleanText(text: string): string {
+  return escapeHidden(text.replace(LONE_SURROGATE, "\uFFFD").replace(/\r\n/g, "\n"));
+}
+
+/** Bytes of text in UTF-8. */
+export function byteLength(text: string): number {
+  return Buffer.byteLength(text, "utf8");
+}
+
+/** The first `maxBytes` bytes of text, never with half a character at the end. */
+export function head(text: string, maxBytes: number): string {
+  if (byteLength(text) <= maxBytes) return text;
+  const bytes = Buffer.from(text, "utf8");
+  return bytes.toString("utf8", 0, floorBoundary(bytes, maxBytes));
+}
+
+/** The last code point boundary at or before an offset. */
+export function floorBoundary(bytes: Uint8Array, offset: number): number {
+  let at = Math.min(Math.max(0, offset), bytes.length);
+  while (at > 0 && at < bytes.length && ((bytes[at] as number) & 0xc0) === 0x80) at -= 1;
+  return at;
+}

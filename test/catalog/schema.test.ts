@@ -1,0 +1,190 @@
+import { describe, expect, it } from "vitest";
+import { dialectOf, schemaProblem } from "../../src/catalog/schema.js";
+import { LIMITS } from "./helpers.js";
+
+const problem = (schema: unknown, limits = {}) => schemaProblem(schema, { ...LIMITS, ...limits });
+const object = (properties: Record<string, unknown>, more = {}) => ({ type: "object", properties, ...more });
+
+/** `count` definitions of which each applies the one before it twice. */
+function doubling(count: number) {
+  const $defs: Record<string, unknown> = { d0: { type: "string" } };
+  for (let index = 1; index < count; index++) {
+    const ref = { $ref: `#/$defs/d${index - 1}` };
+    $defs[`d${index}`] = { anyOf: [ref, ref] };
+  }
+  return object({ v: { $ref: `#/$defs/d${count - 1}` } }, { $defs });
+}
+
+describe("the dialect of a schema", () => {
+  it.each([
+    ["2020-12", "https://json-schema.org/draft/2020-12/schema"],
+    ["draft-07", "http://json-schema.org/draft-07/schema#"],
+    ["draft-07", "https://json-schema.org/draft-07/schema"],
+    [undefined, "https://json-schema.org/draft/2019-09/schema"],
+    [undefined, "http://json-schema.org/draft-04/schema#"],
+    [undefined, "2020-12"],
+    [undefined, 7],
+  ])("C011: is %s for %j", (dialect, $schema) => {
+    expect(dialectOf({ $schema, type: "object" })).toBe(dialect);
+  });
+
+  it("C010: is 2020-12 when none is named, and draft-07 when some `items` is a list", () => {
+    expect(dialectOf(object({}))).toBe("2020-12");
+    expect(dialectOf(object({ win: { type: "array", items: [{}, {}] } }))).toBe("draft-07");
+    expect(dialectOf(object({ a: { anyOf: [{ not: { items: [{}] } }] } }))).toBe("draft-07");
+  });
+
+  it("is not told by data that looks like a schema", () => {
+    expect(dialectOf(object({ a: { default: { items: [1] }, enum: [{ items: [] }] } }))).toBe("2020-12");
+  });
+
+  it("is undefined for what is no object", () => {
+    expect([dialectOf(null), dialectOf(true), dialectOf([])]).toEqual([undefined, undefined, undefined]);
+  });
+});
+
+describe("a schema that can be used", () => {
+  it.each([
+    ["C001: a local reference", object({ m: { $ref: "#/$defs/M" } }, { $defs: { M: { type: "object" } } })],
+    ["C001: under `definitions` too", object({ m: { $ref: "#/definitions/M" } }, { definitions: { M: {} } })],
+    [
+      "C003: a tree",
+      object(
+        { root: { $ref: "#/$defs/N" } },
+        {
+          $defs: { N: { properties: { kids: { type: "array", items: { $ref: "#/$defs/N" } } } } },
+        },
+      ),
+    ],
+    [
+      "C005: a reference outside `$defs`",
+      object({ a: object({ v: { type: "string" } }), b: { $ref: "#/properties/a" } }),
+    ],
+    ["C006: a root with only `anyOf`", { type: "object", anyOf: [{ required: ["a"] }, { required: ["b"] }] }],
+    ["C010: a tuple", object({ win: { type: "array", items: [{}, {}], additionalItems: false } })],
+    ["C015: a bracket in a class", object({ p: { pattern: "^[a[\\]|@]+$" } })],
+    ["C015: an escape that is only valid without the `u` flag", object({ p: { pattern: "^[\\w\\-]+\\:$" } })],
+    ["C016: `true` and `false` as parameters", object({ payload: true, never: false })],
+    ["C018: no `properties`", { type: "object" }],
+    ["C025: a default of the wrong type", object({ q: { type: "string", default: null } })],
+    ["an anchor", object({ a: { $ref: "#thing" } }, { $defs: { T: { $anchor: "thing" } } })],
+    ["a draft-07 anchor", object({ a: { $ref: "#thing" } }, { definitions: { T: { $id: "#thing" } } })],
+    ["escapes in a pointer", object({ a: { $ref: "#/$defs/x~1y~0z%20w" } }, { $defs: { "x/y~z w": {} } })],
+    [
+      "a reference by its own id",
+      { $id: "https://example.org/s", ...object({ a: { $ref: "https://example.org/s#" } }) },
+    ],
+    ["an embedded schema's own `#`", object({ a: { $id: "inner", $defs: { T: {} }, allOf: [{ $ref: "#/$defs/T" }] } })],
+    ["parameters named like keywords", object({ $ref: { type: "string" }, enum: { type: "string" }, type: {} })],
+    ["references in data", object({ a: { const: { $ref: "https://example.org" }, default: { $ref: 1 } } })],
+    ["unknown keywords", object({ a: { "x-order": 1, nullable: true, example: [], id: 3 } })],
+  ])("%s", (_what, schema) => {
+    expect(problem(schema)).toBeUndefined();
+  });
+});
+
+describe("a schema that cannot be used", () => {
+  it.each([
+    ["no object", true, "it is no object"],
+    ["C011: another dialect", { $schema: "urn:x" }, "its dialect is not read here: `urn:x`"],
+    [
+      "a remote reference",
+      object({ a: { $ref: "other.json" } }),
+      "`$ref` at `/properties/a` leaves the schema: `other.json`",
+    ],
+    ["a reference to nothing", { $ref: "#/$defs/M" }, "`$ref` at `/` points at nothing: `#/$defs/M`"],
+    ["a reference to an inherited key", { $ref: "#/constructor" }, "`$ref` at `/` points at nothing: `#/constructor`"],
+    [
+      "a reference to a length",
+      { $ref: "#/allOf/length", allOf: [{}] },
+      "`$ref` at `/` points at nothing: `#/allOf/length`",
+    ],
+    ["a reference with a broken escape", { $ref: "#/%" }, "`$ref` at `/` points at nothing: `#/%`"],
+    ["a reference that is no string", { $ref: 3 }, "`$ref` at `/` is no string"],
+    ["a reference behind a reference", { $ref: "#/x", x: { $ref: "#/y" } }, "`$ref` at `#/x` points at nothing: `#/y`"],
+    [
+      "K10: a reference to itself",
+      { allOf: [{ $ref: "#" }] },
+      "a reference leads back to itself without a step into the value",
+    ],
+    [
+      "K10: a circle of references",
+      object({ a: { $ref: "#/$defs/x" } }, { $defs: { x: { not: { $ref: "#/$defs/y" } }, y: { $ref: "#/$defs/x" } } }),
+      "a reference leads back to itself without a step into the value",
+    ],
+    ["K10: forty doublings", doubling(40), "its references multiply into more than 10000 steps for one value"],
+    ["an unknown type", object({ a: { type: "strnig" } }), "`type` at `/properties/a` names no JSON type"],
+    ["a type twice", { type: ["string", "string"] }, "`type` at `/` names no JSON type"],
+    [
+      "C023: an empty enum",
+      object({ a: { enum: [] } }),
+      "`enum` at `/properties/a` is no list of values: nothing could pass it",
+    ],
+    ["a count that is none", object({ a: { minLength: -1 } }), "`minLength` at `/properties/a` is no count"],
+    [
+      "a draft-04 bound",
+      object({ a: { exclusiveMinimum: true } }),
+      "`exclusiveMinimum` at `/properties/a` is no number",
+    ],
+    ["a multiple of zero", object({ a: { multipleOf: 0 } }), "`multipleOf` at `/properties/a` is no number above zero"],
+    ["a parameter that is no schema", object({ a: "string" }), "`properties` at `/` does not map names to schemas"],
+    ["no alternatives", { anyOf: [] }, "`anyOf` at `/` is no list of schemas"],
+    [
+      "draft-03 `required`",
+      object({ a: { required: true } }),
+      "`required` at `/properties/a` is no list of different names",
+    ],
+    [
+      "a tuple in 2020-12",
+      { $schema: "https://json-schema.org/draft/2020-12/schema", ...object({ a: { items: [{}] } }) },
+      "`items` at `/properties/a` is no schema",
+    ],
+    ["a required `__proto__`", { required: ["__proto__"] }, "`required` at `/` asks for a key named `__proto__`"],
+    ["a `__proto__` key", JSON.parse('{"$defs":{"__proto__":{}}}'), "it is no plain JSON: a key named __proto__"],
+    [
+      "C013: a pattern of another language",
+      { pattern: "(?P<y>\\d+)" },
+      "`pattern` at `/` is none that JavaScript reads: `(?P<y>\\d+)`",
+    ],
+    [
+      "such a pattern for names",
+      { patternProperties: { "(?i)x": {} } },
+      "`pattern` at `/` is none that JavaScript reads: `(?i)x`",
+    ],
+  ])("%s", (_what, schema, says) => {
+    expect(problem(schema)).toBe(says);
+  });
+
+  it("K8: too deep, too many nodes or bytes, and is then looked at no further", () => {
+    const broken = { $ref: "https://example.org", a: { b: { c: {} } } };
+    expect(problem(broken, { schemaDepth: 2 })).toBe("it has nesting deeper than 2");
+    expect(problem(broken, { schemaDepth: 3 })).toContain("leaves the schema");
+    expect(problem(broken, { schemaNodes: 3 })).toBe("it has more than 3 nodes");
+    expect(problem({ description: "x".repeat(100) }, { toolBytes: 100 })).toBe("it has more than 100 bytes");
+  });
+
+  it("C179 K8: 500 levels, or as many as a stack holds not, are counted and not followed", () => {
+    for (const levels of [500, 50_000]) {
+      const deep = JSON.parse(`${'{"not":'.repeat(levels)}{}${"}".repeat(levels)}`);
+      expect(problem(deep)).toBe("it has nesting deeper than 32");
+      expect(problem(deep, { schemaDepth: 1_000_000, schemaNodes: 1_000_000, toolBytes: 10_000_000 })).toBe(
+        "it is no plain JSON: nested deeper than 64",
+      );
+    }
+  });
+
+  it("K10: long chains of references are followed without a stack", () => {
+    const $defs: Record<string, unknown> = { d0: {} };
+    for (let index = 1; index < 12_000; index++) $defs[`d${index}`] = { $ref: `#/$defs/d${index - 1}` };
+    const limits = { schemaNodes: 100_000, toolBytes: 10_000_000 };
+    expect(problem(object({ a: { $ref: "#/$defs/d11999" } }, { $defs }), limits)).toBe(
+      "its references multiply into more than 10000 steps for one value",
+    );
+  });
+
+  it("C179: is told in bounded lines without hidden characters", () => {
+    const says = problem(object({ [`a\u202E${"x".repeat(1_000)}`]: { $ref: `\u0007${"y".repeat(1_000)}` } })) ?? "";
+    expect(says).toMatch(/^`\$ref` at `\/properties\/a\\u\{202E\}x+…` leaves the schema: `\\u\{7\}y+…`$/);
+    expect(says.length).toBeLessThan(300);
+  });
+});

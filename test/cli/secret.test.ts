@@ -1,0 +1,65 @@
+// The store's own secret. (K1 to K3 of secret.ts)
+
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { keptSecret } from "../../src/cli/secret.js";
+import { ToolgateError } from "../../src/contracts/index.js";
+
+let folder = "";
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "toolgate-secret-"));
+});
+afterEach(() => {
+  rmSync(folder, { recursive: true });
+});
+
+function problemOf(work: () => unknown): { code: string; message: string } {
+  try {
+    work();
+  } catch (error) {
+    if (error instanceof ToolgateError) return { code: error.code, message: error.message };
+    throw error;
+  }
+  throw new Error("nothing was thrown");
+}
+
+test("K1: made once, for its owner alone, and the same from then on", () => {
+  const store = join(folder, "store");
+  const secret = keptSecret(store);
+  expect(secret).toMatch(/^[A-Za-z0-9_-]{43}$/);
+  expect(keptSecret(store)).toBe(secret);
+  expect(statSync(join(store, "secret")).mode & 0o777).toBe(0o600);
+  expect(readdirSync(store)).toEqual(["secret"]);
+});
+
+test("K2: whoever was first has made it", () => {
+  writeFileSync(join(folder, "secret"), `${"s".repeat(43)}\n`, { mode: 0o600 });
+  expect(keptSecret(folder)).toBe("s".repeat(43));
+});
+
+test("K3: one that others may read is refused, and kept", () => {
+  const secret = keptSecret(folder);
+  chmodSync(join(folder, "secret"), 0o644);
+  const problem = problemOf(() => keptSecret(folder));
+  expect(problem).toEqual({
+    code: "store_failed",
+    message: `the store's secret \`${join(folder, "secret")}\` may be read by others`,
+  });
+  expect(readFileSync(join(folder, "secret"), "utf8")).toBe(`${secret}\n`);
+});
+
+test("K3: one that is too short is refused, and kept", () => {
+  writeFileSync(join(folder, "secret"), "short\n", { mode: 0o600 });
+  expect(problemOf(() => keptSecret(folder)).code).toBe("store_failed");
+  expect(readFileSync(join(folder, "secret"), "utf8")).toBe("short\n");
+});
+
+test("a store that is a file is told in one line", () => {
+  const file = join(folder, "file");
+  writeFileSync(file, "");
+  const { code, message } = problemOf(() => keptSecret(file));
+  expect(code).toBe("store_failed");
+  expect(message).toContain(`the store's secret \`${join(file, "secret")}\` cannot be read or made`);
+});

@@ -1,0 +1,207 @@
+// What `toolgate check` finds without starting a server.
+
+import { chmod, mkdir, mkdtemp, realpath, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { checkConfig } from "../../src/adapters/config/check.js";
+import { findCommand } from "../../src/adapters/config/command.js";
+import { resolveConfig } from "../../src/adapters/config/load.js";
+import type { Config } from "../../src/contracts/index.js";
+
+const SECRET = "0123456789abcdef0123456789abcdef";
+let folder: string;
+beforeAll(async () => {
+  folder = await realpath(await mkdtemp(join(tmpdir(), "toolgate-check-")));
+  await mkdir(join(folder, "bin"));
+  await mkdir(join(folder, "app", "data"), { recursive: true });
+  await writeFile(join(folder, "bin", "tool"), "");
+  await chmod(join(folder, "bin", "tool"), 0o755);
+  await writeFile(join(folder, "bin", "plain"), "");
+  await chmod(join(folder, "bin", "plain"), 0o644);
+  await mkdir(join(folder, "bin", "folder"));
+  await writeFile(join(folder, "bin", "shim.CMD"), "");
+  await symlink(join(folder, "app"), join(folder, "link"));
+  await writeFile(join(folder, "app", "script.json"), "[]");
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+/** The findings about a configuration that is otherwise in order, with the test's folder as `T`. */
+function check(value: Record<string, unknown>, env: Record<string, string> = { PATH: join(folder, "bin") }): string[] {
+  const whole = { model: "openai:x", approvals: { secret: SECRET }, ...value };
+  const { config } = resolveConfig(whole, { folder: join(folder, "app"), env });
+  return render(config, env);
+}
+function render(config: Config, env: Record<string, string>): string[] {
+  return checkConfig(config, env).map(
+    ({ level, code, message }) => `${level} ${code}: ${message.replaceAll(folder, "T")}`,
+  );
+}
+const server = (value: object) => ({ mcpServers: { s: value } });
+
+it("a configuration in order has no findings", () => {
+  expect(check(server({ command: "tool", args: ["script.json", "data", "--root=data"] }))).toEqual([]);
+});
+
+describe("commands and folders", () => {
+  it("C157: a command that is not there, may not be executed, or is a directory", () => {
+    expect(check(server({ command: "does-not-exist" }))).toEqual([
+      "error command_missing: server `s`: command `does-not-exist` is not on PATH (PATH is toolgate's own)",
+    ]);
+    expect(check(server({ command: "tool", env: { PATH: "/none" } }))).toEqual([
+      "error command_missing: server `s`: command `tool` is not on PATH (PATH is from the server's `env`)",
+    ]);
+    expect(check(server({ command: "plain" }))).toEqual([
+      "error command_missing: server `s`: command `plain` may not be executed (PATH is toolgate's own)",
+    ]);
+    expect(check(server({ command: "../bin/folder" }))).toEqual([
+      "error command_missing: server `s`: command `../bin/folder` is a directory (looked for from `T/app`)",
+    ]);
+    expect(check(server({ command: "./none" }))).toEqual([
+      "error command_missing: server `s`: command `./none` is not there (looked for from `T/app`)",
+    ]);
+    expect(check(server({ command: "tool" }), {})).toEqual([
+      "error command_missing: server `s`: command `tool` cannot be found: PATH is empty (PATH is toolgate's own)",
+    ]);
+  });
+
+  it("C159: a folder that is not there or is a file; a command with a slash is looked for from the folder", () => {
+    expect(check(server({ command: "tool", cwd: "none" }))).toEqual([
+      "error cwd_missing: server `s`: its folder `T/app/none` is not there",
+    ]);
+    expect(check(server({ command: "tool", cwd: "script.json" }))).toEqual([
+      "error cwd_missing: server `s`: its folder `T/app/script.json` is a file",
+    ]);
+    expect(check(server({ command: "../../bin/tool", cwd: "data" }))).toEqual([]);
+  });
+
+  it("C155: on Windows the endings of PATHEXT are tried, and no shell is needed to find the file", () => {
+    const bin = join(folder, "bin");
+    const lookup = { cwd: folder, path: bin, platform: "win32", pathExt: ".EXE;.CMD" } as const;
+    expect(findCommand("shim", lookup)).toEqual({ file: join(bin, "shim.CMD") });
+    expect(findCommand("shim", { ...lookup, pathExt: ".EXE" })).toEqual({ problem: "is not on PATH" });
+    expect(findCommand("shim", { ...lookup, platform: "linux" })).toEqual({ problem: "is not on PATH" });
+  });
+
+  it("a file on PATH is found behind one that may not be executed", async () => {
+    const other = join(folder, "other");
+    await mkdir(other);
+    await writeFile(join(other, "plain"), "");
+    await chmod(join(other, "plain"), 0o755);
+    const path = `${join(folder, "bin")}:${other}`;
+    expect(findCommand("plain", { cwd: folder, path, platform: "linux" })).toEqual({ file: join(other, "plain") });
+  });
+});
+
+describe("what guards a server is out of its reach", () => {
+  const both = (root: string) => [
+    `error writable_by_server: server \`s\` may write \`${root}\`, which holds this configuration and its lock file: give it a folder of its own, or move them out`,
+    `error writable_by_server: server \`s\` may write \`${root}\`, which holds the store: give it a folder of its own, or move them out`,
+  ];
+  const store = (root: string) => both(root).slice(1);
+
+  it("W1: a folder among arguments or environment", () => {
+    expect(check(server({ command: "tool", args: ["."] }))).toEqual(both("T/app"));
+    expect(check(server({ command: "tool", args: ["--verbose", "/"] }))).toEqual(both("/"));
+    expect(check(server({ command: "tool", args: ["--root=.."] }))).toEqual(both("T"));
+    expect(check(server({ command: "tool", env: { WORKSPACE: folder } }))).toEqual(both("T"));
+  });
+
+  it("W1: the store, also when it stands elsewhere", () => {
+    const elsewhere = { store: { kind: "sqlite", path: "data/store" } };
+    expect(check({ ...elsewhere, ...server({ command: "tool", args: ["data"] }) })).toEqual(store("T/app/data"));
+    expect(check({ store: { kind: "sqlite", path: "." }, ...server({ command: "tool", args: ["data"] }) })).toEqual(
+      store("T/app/data"),
+    );
+  });
+
+  it("W2: the folder it starts in, unless that is the configuration's own", () => {
+    expect(check(server({ command: "tool" }))).toEqual([]);
+    expect(check(server({ command: "tool", cwd: "." }))).toEqual([]);
+    expect(check(server({ command: "tool", cwd: ".." }))).toEqual(both("T"));
+  });
+
+  it("W3: links are followed", () => {
+    expect(check(server({ command: "tool", args: [join(folder, "link")] }))).toEqual(both("T/app"));
+  });
+
+  it("a folder beside them, one that begins alike, a URL and a missing folder are no roots", () => {
+    const args = ["data", "../bin", `${folder}/ap`, "https://example.org/", "none", "--", ""];
+    expect(check(server({ command: "tool", args }))).toEqual([]);
+  });
+});
+
+describe("the rest", () => {
+  it("a write that no error answer and no read-back can settle", () => {
+    const tools = {
+      mcp__s__send: { effect: "write" },
+      mcp__s__unnamed: {},
+      mcp__s__get_one: {},
+      "mcp__s__get_*": { effect: "read" },
+      mcp__s__honest: { effect: "write", errors: "honest" },
+      mcp__s__told: { effect: "write", errors: "conservative" },
+      mcp__s__known: { effect: "write", reconcile: { tool: "mcp__s__get_one", arguments: {} } },
+    };
+    const what =
+      "has neither `errors` nor `reconcile`: an error answer leaves its outcome unknown, and only a person can settle it";
+    expect(check({ ...server({ command: "tool" }), tools })).toEqual([
+      `warning write_unsettled: write \`mcp__s__send\` ${what}`,
+      `warning write_unsettled: write \`mcp__s__unnamed\` ${what}`,
+    ]);
+    expect(check({ ...server({ command: "tool", errors: "honest" }), tools })).toEqual([]);
+  });
+
+  it("no secret, and what that means", () => {
+    expect(check({ approvals: {} })).toEqual([
+      "warning secret_missing: no `approvals.secret` is set, so a random one is used: answers given before a restart must be given again",
+    ]);
+    const tools = { mcp__s__save: { errors: "honest", inject: { approval_token: "grant" } } };
+    expect(check({ approvals: {}, ...server({ command: "tool" }), tools })).toEqual([
+      "warning secret_missing: no `approvals.secret` is set: `mcp__s__save` is sent grants that its server could not check",
+    ]);
+  });
+
+  it("stores: postgres is not built yet, memory forgets, a file is no folder", () => {
+    expect(check({ store: { kind: "postgres", url: "postgres://localhost/x" } })).toEqual([
+      "error store_not_built: the `postgres` store is not built yet; use `sqlite`",
+    ]);
+    expect(check({ store: { kind: "memory" } })).toEqual([
+      "warning store_memory: the `memory` store forgets what was sent when the process ends",
+    ]);
+    expect(check({ store: { kind: "sqlite", path: "script.json" } })).toEqual([
+      "error store_path: `store.path` is a file; name a folder: `T/app/script.json`",
+    ]);
+  });
+
+  it("a model: none, and a script that is not there", () => {
+    expect(check({ model: undefined })).toEqual([
+      "warning model_missing: no `model` is set; name one here or with --model",
+    ]);
+    expect(check({ model: "scripted:none.json" })).toEqual([
+      "error script_missing: `model` names a script that is not there: `scripted:T/app/none.json`",
+    ]);
+    expect(check({ model: "scripted:script.json" })).toEqual([]);
+  });
+
+  it("an address that loading would have refused", () => {
+    const { config } = resolveConfig({ model: "x", approvals: { secret: SECRET } }, { folder, env: {} });
+    const common = { connect: "start", required: false, protocol: "auto", errors: "conservative" } as const;
+    const plain = { type: "http", url: "http://example.org", headers: {}, ...common } as const;
+    expect(render({ ...config, mcpServers: { s: plain } }, {})).toEqual([
+      "error url: server `s`: `url` is plain http to another machine; use https; http is taken for localhost, 127.0.0.1, [::1]",
+    ]);
+  });
+
+  it("H2: errors come first", () => {
+    const levels = check({ approvals: {}, model: undefined, ...server({ command: "none" }) }).map(
+      (line) => line.split(" ")[0],
+    );
+    expect(levels).toEqual(["error", "warning", "warning"]);
+  });
+
+  it("H3: what a secret filled in is not shown", () => {
+    const place = `${dirname(folder)}/canary-place`;
+    const findings = check(server({ command: "tool", cwd: `\${PLACE}` }), { PLACE: place, PATH: join(folder, "bin") });
+    expect(findings).toEqual(["error cwd_missing: server `s`: its folder `[redacted]` is not there"]);
+  });
+});

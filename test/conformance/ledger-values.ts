@@ -1,0 +1,227 @@
+// Arbitrary nouns for properties: anything the contracts allow, within the sizes a test can afford.
+
+import fc from "fast-check";
+import type { Question } from "../../src/adapters/ledger/tables.js";
+import {
+  type Operation,
+  type OperationRow,
+  type Outcome,
+  OutcomeBy,
+  OutcomeStatus,
+  type Owner,
+  RejectedReason,
+  SettledReason,
+  type Verdict,
+} from "../../src/contracts/index.js";
+import type { ModelRequestRecord } from "../../src/execution/ledger.js";
+
+const hex = fc.constantFrom(..."0123456789abcdef");
+export const digests = fc.array(hex, { minLength: 64, maxLength: 64 }).map((digits) => digits.join(""));
+/** Text as it may come from anywhere: any plane, NUL, lone surrogates, and what looks like a digest. */
+const text = fc.oneof(
+  fc.string({ unit: "binary", maxLength: 12 }),
+  digests,
+  fc.constantFrom("a\0b", "\ud800", "x\udfffy", "' OR 1=1 --", "", "null"),
+);
+const time = fc.integer({ min: 0, max: 4_000_000_000_000 });
+/** JSON as it is after it was read: without -0, which has no canonical form of its own. */
+const json = fc.jsonValue({ maxDepth: 3 }).map((value) => JSON.parse(JSON.stringify(value)) as unknown);
+const jsonObject = fc.dictionary(
+  fc.string({ maxLength: 6 }).filter((key) => key !== "__proto__"),
+  json,
+  { maxKeys: 4 },
+);
+
+/** An object whose optional parts are there or not, never undefined. */
+function some<T extends object>(
+  shape: { [K in keyof T]-?: fc.Arbitrary<Exclude<T[K], undefined>> },
+  required: (keyof T)[],
+) {
+  return fc.record(shape, { requiredKeys: required, noNullPrototype: true }) as unknown as fc.Arbitrary<T>;
+}
+
+export const owners: fc.Arbitrary<Owner> = some<Owner>(
+  { machine: text, pid: fc.nat(), started: text, instance: text },
+  ["machine", "pid", "started", "instance"],
+);
+
+export const operations: fc.Arbitrary<Operation> = some<Operation>(
+  {
+    id: digests,
+    proposalId: text,
+    index: fc.nat(200),
+    callId: text,
+    alias: text,
+    server: fc.option(text),
+    tool: fc.option(text),
+    arguments: jsonObject,
+    argumentsDigest: digests,
+    effect: fc.constantFrom("read", "write"),
+    decision: fc.option(
+      fc.record(
+        { kind: fc.constantFrom("allow", "ask", "deny"), rules: fc.array(text), reason: text },
+        { noNullPrototype: true },
+      ),
+    ),
+    replaces: digests,
+  },
+  [
+    "id",
+    "proposalId",
+    "index",
+    "callId",
+    "alias",
+    "server",
+    "tool",
+    "arguments",
+    "argumentsDigest",
+    "effect",
+    "decision",
+  ],
+);
+
+const outcomes: fc.Arbitrary<Outcome> = some<Outcome>(
+  {
+    status: fc.constantFrom(...OutcomeStatus.options),
+    reason: fc.constantFrom(...RejectedReason.options, ...SettledReason.options),
+    by: fc.constantFrom(...OutcomeBy.options),
+    message: text,
+    evidence: some<NonNullable<Outcome["evidence"]>>(
+      {
+        attempted: fc.boolean(),
+        how: text,
+        httpStatus: fc.nat(599),
+        bytes: fc.nat(),
+        late: fc.boolean(),
+        detail: text,
+      },
+      ["attempted", "how"],
+    ),
+  },
+  ["status", "reason", "by", "message"],
+);
+
+export const rows: fc.Arbitrary<OperationRow> = some<OperationRow>(
+  {
+    operation: operations,
+    threadId: text,
+    scope: text,
+    turnId: text,
+    toolDigest: fc.option(digests),
+    state: fc.constantFrom("proposed", "claimed", "dispatching", "settled"),
+    outcome: outcomes,
+    result: fc.record({ ref: text, bytes: fc.nat(), sha256: digests }, { noNullPrototype: true }),
+    owner: owners,
+    leaseUntil: time,
+    fence: fc.nat(9),
+    attempt: fc.nat(9),
+    seq: fc.integer({ min: 1, max: 999 }),
+    sent: fc.boolean(),
+    sentAt: time,
+    settledAt: time,
+    createdAt: time,
+    replacedBy: digests,
+    resolution: some<NonNullable<OperationRow["resolution"]>>(
+      { type: fc.constantFrom("happened", "did_not_happen", "leave"), by: text, at: time, note: text },
+      ["type", "by", "at"],
+    ),
+  },
+  ["operation", "threadId", "scope", "turnId", "toolDigest", "state", "fence", "attempt", "sent", "createdAt"],
+);
+
+const verdicts: fc.Arbitrary<Verdict> = some<Verdict>(
+  {
+    approvalId: text,
+    operationId: digests,
+    threadId: text,
+    scope: text,
+    argumentsDigest: digests,
+    toolDigest: digests,
+    type: fc.constantFrom("approve", "reject", "edit"),
+    approver: text,
+    at: time,
+    expiresAt: time,
+    message: text,
+    mac: text,
+  },
+  [
+    "approvalId",
+    "operationId",
+    "threadId",
+    "scope",
+    "argumentsDigest",
+    "toolDigest",
+    "type",
+    "approver",
+    "at",
+    "expiresAt",
+    "mac",
+  ],
+);
+
+/** A question about a row, with an answer that may say something else than the question in any field. */
+export function questionsAbout(
+  row: OperationRow,
+): fc.Arbitrary<{ question: Question; verdict: Verdict; elapsed: number }> {
+  const { operation, threadId, scope } = row;
+  const { id: operationId, argumentsDigest } = operation;
+  return fc
+    .record({
+      approvalId: text,
+      toolDigest: digests,
+      why: text,
+      seen: fc.array(digests, { maxLength: 3 }),
+      at: time,
+      life: fc.nat(),
+    })
+    .chain(({ at, life, ...said }) => {
+      const request = { ...said, operationId, threadId, scope, argumentsDigest, createdAt: at, expiresAt: at + life };
+      const own = {
+        approvalId: said.approvalId,
+        operationId,
+        threadId,
+        scope,
+        argumentsDigest,
+        toolDigest: said.toolDigest,
+      };
+      return fc.record({
+        question: fc.constant<Question>({ request, madeElapsed: at, consumed: false }),
+        verdict: fc.oneof(
+          verdicts,
+          verdicts.map((one) => ({ ...one, ...own, expiresAt: at + life })),
+        ),
+        elapsed: time,
+      });
+    });
+}
+
+export const modelRequests: fc.Arbitrary<ModelRequestRecord> = some<ModelRequestRecord>(
+  {
+    requestId: text,
+    threadId: text,
+    turnId: text,
+    snapshotId: digests,
+    tools: fc.array(text, { maxLength: 3 }),
+    startedAt: time,
+    endedAt: time,
+    final: fc.boolean(),
+    proposal: some<NonNullable<ModelRequestRecord["proposal"]>>(
+      {
+        proposalId: text,
+        threadId: text,
+        scope: text,
+        turnId: text,
+        snapshotId: digests,
+        calls: fc.array(
+          fc.record(
+            { index: fc.nat(99), callId: text, alias: text, argumentsDigest: digests },
+            { noNullPrototype: true },
+          ),
+          { maxLength: 3 },
+        ),
+      },
+      ["proposalId", "threadId", "scope", "turnId", "snapshotId", "calls"],
+    ),
+  },
+  ["requestId", "threadId", "turnId", "snapshotId", "tools", "startedAt", "endedAt", "final"],
+);

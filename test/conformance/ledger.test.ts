@@ -1,0 +1,6 @@
+import { createMemoryLedger } from "../../src/adapters/ledger/memory.js";
+import { createSqliteLedger } from "../../src/adapters/ledger/sqlite.js";
+import { ledgerSuite } from "./ledger.js";
+
+ledgerSuite("memory ledger", createMemoryLedger);
+ledgerSuite("SQLite ledger", (deps) => createSqliteLedger(":memory:", deps));

@@ -1,0 +1,58 @@
+// What every result store adapter must do: R1 and R2 of the port.
+
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { ResultStore } from "../../src/observation/results.js";
+
+export function resultsSuite(name: string, make: () => ResultStore): void {
+  describe(name, () => {
+    it("gives back what was put, by its reference, with its size and digest", async () => {
+      const results = make();
+      const reference = await results.put("t1", "für alle");
+      expect(reference).toMatchObject({
+        bytes: 9,
+        sha256: "bdfe74c379b290af37ffa23bcb2e749c9a57c0868615634d8b5344f78285659b",
+      });
+      expect(await results.read("t1", reference.ref)).toBe("für alle");
+    });
+
+    it("R2 serves the thread a reference was made for and no other", async () => {
+      const results = make();
+      const mine = await results.put("t1", "secret of t1");
+      expect(await results.read("t2", mine.ref)).toBeUndefined();
+      const theirs = await results.put("t2", "secret of t1");
+      expect(theirs.ref).not.toBe(mine.ref);
+      expect(await results.read("t2", theirs.ref)).toBe("secret of t1");
+      expect(await results.read("t2", mine.ref)).toBeUndefined();
+    });
+
+    it("gives the same reference each time for the same body", async () => {
+      const results = make();
+      const first = await results.put("t1", "body");
+      expect(await results.put("t1", "body")).toEqual(first);
+      expect((await results.put("t1", "another")).ref).not.toBe(first.ref);
+    });
+
+    it.each(["", "no such thing", "../t1", "0".repeat(32), "' OR 1=1 --", "\0"])(
+      "knows no reference %j",
+      async (ref) => {
+        const results = make();
+        await results.put("t1", "body");
+        expect(await results.read("t1", ref)).toBeUndefined();
+      },
+    );
+
+    it("R1 keeps any text whole: NUL, empty, large, compressible or not", async () => {
+      const results = make();
+      const text = fc.string({ unit: "grapheme", maxLength: 200 });
+      const large = fc.tuple(text, fc.integer({ min: 1, max: 3_000 })).map(([part, times]) => part.repeat(times));
+      await fc.assert(
+        fc.asyncProperty(fc.oneof(text, large, fc.constant(""), fc.constant("a\0b")), async (body) => {
+          const { ref } = await results.put("t1", body);
+          expect(await results.read("t1", ref)).toBe(body);
+        }),
+        { numRuns: 60 },
+      );
+    });
+  });
+}

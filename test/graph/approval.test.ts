@@ -1,0 +1,331 @@
+// Questions to a person, their answers, and what may never count as a yes.
+
+import { Command } from "@langchain/langgraph";
+import { describe, expect, test } from "vitest";
+import { type Agent, bench, type Steps, stdio } from "../support/agent.js";
+import { formatProblems } from "../support/provider-format.js";
+
+const b = bench();
+
+const trigger = (environment: string, id: string) => ({ name: "mcp__deploy__trigger", args: { environment }, id });
+const status = (id: string) => ({ name: "mcp__deploy__status", args: {}, id });
+const DONE = { say: "Done." };
+
+interface Question {
+  kind: string;
+  note?: string;
+  actionRequests: { name: string; args: object; approvalId: string; toolCallId: string; operationId: string }[];
+}
+
+function start(steps: Steps, config: Record<string, unknown> = {}, options: object = {}): Promise<Agent> {
+  return b.start({
+    config: {
+      mcpServers: { deploy: stdio("deploy", { SERVER_LOG: b.logPath() }) },
+      permissions: { allow: ["mcp__deploy__status"], ask: ["mcp__deploy__trigger"] },
+      tools: { mcp__deploy__status: { effect: "read" } },
+      ...config,
+    },
+    steps,
+    options,
+  });
+}
+
+const effects = () => b.log("effect").length;
+const asked = (turn: { interrupt: unknown }) => (turn.interrupt as unknown as Question).actionRequests;
+const approve = (question: { interrupt: unknown }) => ({
+  decisions: Object.fromEntries(asked(question).map((one) => [one.approvalId, { type: "approve" }])),
+});
+const outcomes = (turn: { report: { operations: { callId: string; status: string; reason: string | null }[] } }) =>
+  turn.report.operations.map(({ callId, status, reason }) => `${callId} ${status} ${reason}`);
+
+describe("approval", () => {
+  test("G4: a yes runs exactly what was shown, once", async () => {
+    const agent = await start([{ calls: [trigger("staging", "c1")] }, DONE]);
+    const question = await agent.ask("deploy");
+    expect(question.report).toMatchObject({
+      status: "awaiting_approval",
+      approvals: [{ callId: "c1", arguments: { environment: "staging" } }],
+    });
+    expect(effects()).toBe(0);
+    const turn = await agent.resume(approve(question));
+    expect(turn.report).toMatchObject({ status: "done", answer: "Done.", approvals: [] });
+    expect(b.log("accepted").map(({ tool, arguments: args, operationId }) => [tool, args, operationId])).toEqual([
+      ["trigger", { environment: "staging" }, turn.report.operations[0]?.operationId],
+    ]);
+    expect(effects()).toBe(1);
+  });
+
+  test("C097: everything that needs a yes is one question, nothing runs before it is answered", async () => {
+    const agent = await start([
+      { calls: [status("c0"), trigger("a", "c1"), trigger("b", "c2"), trigger("c", "c3")] },
+      DONE,
+    ]);
+    const question = await agent.ask("deploy");
+    expect(asked(question).map((one) => one.toolCallId)).toEqual(["c1", "c2", "c3"]);
+    expect(b.log("accepted")).toEqual([]);
+    const turn = await agent.resume(approve(question));
+    expect(b.log("accepted").map((event) => event.tool)).toEqual(["status", "trigger", "trigger", "trigger"]);
+    expect(turn.report.status).toBe("done");
+  });
+
+  test("partial answers: each is kept, the rest is asked again, the batch runs when it is complete", async () => {
+    const agent = await start([{ calls: [trigger("a", "c1"), trigger("b", "c2")] }, DONE]);
+    const question = await agent.ask("deploy");
+    const [first, second] = asked(question) as [Question["actionRequests"][0], Question["actionRequests"][0]];
+    const half = await agent.resume({ decisions: { [first.approvalId]: { type: "approve" } } });
+    expect(asked(half).map((one) => one.toolCallId)).toEqual(["c2"]);
+    expect(effects()).toBe(0);
+    const turn = await agent.resume({ decisions: { [second.approvalId]: { type: "reject", message: "not b" } } });
+    expect(outcomes(turn)).toEqual(["c1 ok success", "c2 rejected person"]);
+    expect(effects()).toBe(1);
+    expect(formatProblems([...turn.messages])).toEqual([]);
+  });
+
+  test("C100 C102: a rejected call does not run, its siblings do, and every call has one tool message", async () => {
+    const agent = await start([{ calls: [trigger("a", "c1"), status("c2")] }, DONE]);
+    const question = await agent.ask("deploy");
+    const turn = await agent.resume({
+      decisions: [{ type: "reject", message: "no", approvalId: asked(question)[0]?.approvalId }],
+    });
+    expect(outcomes(turn).sort()).toEqual(["c1 rejected person", "c2 ok success"]);
+    expect(b.log("accepted").map((event) => event.tool)).toEqual(["status"]);
+    expect(formatProblems([...turn.messages])).toEqual([]);
+  });
+
+  test("C114: whatever is not a clear answer asks again with a reason and never means yes", async () => {
+    const agent = await start([{ calls: [trigger("a", "c1"), trigger("b", "c2")] }, DONE]);
+    let question = await agent.ask("deploy");
+    const [one] = asked(question) as [Question["actionRequests"][0]];
+    for (const odd of [
+      "yes",
+      true,
+      1,
+      {},
+      [],
+      { decisions: [] },
+      { decisions: [{ type: "approve" }] },
+      { decisions: { nobody: { type: "approve" } } },
+      { decisions: { [one.approvalId]: { type: "APPROVE" } } },
+      { decisions: { [one.approvalId]: { type: "edit", editedAction: { name: "mcp__deploy__status", args: {} } } } },
+      { type: "approve" },
+    ]) {
+      question = await agent.resume(odd);
+      expect([
+        odd,
+        (question.interrupt as unknown as Question | undefined)?.kind,
+        (question.interrupt as unknown as Question).note === undefined,
+      ]).toEqual([odd, "approval", false]);
+    }
+    expect(b.log("accepted")).toEqual([]);
+    const turn = await agent.resume(approve(question));
+    expect(turn.report.status).toBe("done");
+    expect(effects()).toBe(2);
+  });
+
+  test("C112: the first answer wins; the same checkpoint resumed again sends nothing", async () => {
+    const agent = await start([{ calls: [trigger("a", "c1")] }, DONE, DONE]);
+    const question = await agent.ask("deploy");
+    const paused = await agent.toolgate.graph.getState({ configurable: { thread_id: "t1" } });
+    const answer = new Command({ resume: approve(question) });
+    await agent.toolgate.graph.invoke(answer as never, paused.config as never);
+    await agent.toolgate.graph.invoke(answer as never, paused.config as never);
+    const [one] = asked(question) as [Question["actionRequests"][0]];
+    await agent.toolgate.graph.invoke(
+      new Command({ resume: { decisions: { [one.approvalId]: { type: "reject" } } } }) as never,
+      paused.config as never,
+    );
+    expect(effects()).toBe(1);
+    await expect(agent.toolgate.ledger.answer(one.approvalId, { type: "reject" })).rejects.toMatchObject({
+      code: "already_decided",
+    });
+  });
+
+  test("two answers at once: one is stored, one is told already_decided, one effect", async () => {
+    const agent = await start([{ calls: [trigger("a", "c1")] }, DONE]);
+    const question = await agent.ask("deploy");
+    const [one] = asked(question) as [Question["actionRequests"][0]];
+    const results = await Promise.allSettled([
+      agent.toolgate.ledger.answer(one.approvalId, { type: "approve" }),
+      agent.toolgate.ledger.answer(one.approvalId, { type: "approve" }),
+    ]);
+    expect(results.map((result) => (result.status === "rejected" ? result.reason.code : "stored"))).toEqual([
+      "stored",
+      "already_decided",
+    ]);
+    const runs = await Promise.allSettled([agent.ask(undefined), agent.ask(undefined)]);
+    expect(runs.some((run) => run.status === "fulfilled")).toBe(true);
+    for (const run of runs) if (run.status === "rejected") expect(run.reason.code).toBe("already_running");
+    expect(effects()).toBe(1);
+  });
+
+  test("an answer given outside the run counts when the thread goes on without one", async () => {
+    const agent = await start([{ calls: [trigger("a", "c1")] }, DONE]);
+    const question = await agent.ask("deploy");
+    await agent.toolgate.ledger.answer(
+      asked(question)[0]?.approvalId as string,
+      { type: "approve" },
+      { approver: "ann" },
+    );
+    const turn = await agent.ask(undefined);
+    expect(turn.report.status).toBe("done");
+    expect(effects()).toBe(1);
+  });
+
+  test("C122: an edit is what is sent; the original stays in the ledger; the message has the edited arguments", async () => {
+    const agent = await start([{ calls: [trigger("a", "c1")] }, DONE]);
+    const question = await agent.ask("deploy");
+    const edit = { type: "edit", editedAction: { name: "mcp__deploy__trigger", args: { environment: "b" } } };
+    const turn = await agent.resume({ decisions: { [asked(question)[0]?.approvalId as string]: edit } });
+    expect(outcomes(turn)).toEqual(["c1 rejected edited", "c1 ok success"]);
+    expect(b.log("accepted").map((event) => event.arguments)).toEqual([{ environment: "b" }]);
+    const ai = turn.messages.find(
+      (message) => (message as { tool_calls?: unknown[] }).tool_calls?.length,
+    ) as unknown as { tool_calls: object[] };
+    expect(ai.tool_calls).toMatchObject([{ id: "c1", args: { environment: "b" } }]);
+    expect(formatProblems([...turn.messages])).toEqual([]);
+  });
+
+  test("C122: an edit that the schema or a rule refuses is rejected, nothing is sent", async () => {
+    const permissions = { ask: ["mcp__deploy__trigger"], deny: ["mcp__deploy__trigger(environment:production)"] };
+    for (const [args, reason] of [
+      [{ environment: 5 }, "invalid_arguments"],
+      [{ environment: "production" }, "denied"],
+    ] as const) {
+      const agent = await start([{ calls: [trigger("a", "c1")] }, DONE], { permissions });
+      const question = await agent.ask("deploy", reason);
+      const turn = await agent.resume(
+        {
+          decisions: {
+            [asked(question)[0]?.approvalId as string]: {
+              type: "edit",
+              editedAction: { name: "mcp__deploy__trigger", args },
+            },
+          },
+        },
+        reason,
+      );
+      expect(outcomes(turn)).toEqual(["c1 rejected edited", `c1 rejected ${reason}`]);
+    }
+    expect(b.log("accepted")).toEqual([]);
+  });
+
+  test("C115 G8: a new message withdraws the question; nothing runs; the history is one a provider accepts", async () => {
+    const agent = await start([{ calls: [trigger("a", "c1"), status("c2")] }, { say: "Hello." }]);
+    const question = await agent.ask("deploy");
+    const turn = await agent.ask("hello");
+    expect(turn.report).toMatchObject({ status: "done", answer: "Hello.", approvals: [] });
+    expect(turn.messages.map((message) => message.getType())).toEqual(["human", "ai", "tool", "tool", "human", "ai"]);
+    expect(formatProblems([...turn.messages])).toEqual([]);
+    expect(b.log("accepted")).toEqual([]);
+    const late = agent.toolgate.ledger.answer(asked(question)[0]?.approvalId as string, { type: "approve" });
+    await expect(late).rejects.toMatchObject({ code: "already_decided" });
+  });
+
+  test("C117 G9: arguments edited in state are asked about anew; the old yes runs nothing", async () => {
+    const agent = await start([{ calls: [trigger("a", "c1")] }, DONE]);
+    const question = await agent.ask("deploy");
+    await agent.toolgate.ledger.answer(asked(question)[0]?.approvalId as string, { type: "approve" });
+    const state = await agent.state();
+    const ai = (state.values["messages"] as { id: string; tool_calls: object[] }[]).at(-1) as {
+      id: string;
+      tool_calls: object[];
+    };
+    const forged = {
+      ...JSON.parse(JSON.stringify(ai)),
+      type: "ai",
+      id: ai.id,
+      content: "",
+      tool_calls: [{ ...trigger("production", "c1"), type: "tool_call" }],
+    };
+    await agent.toolgate.graph.updateState({ configurable: { thread_id: "t1" } }, { messages: [forged] }, "gate");
+    const turn = await agent.ask(undefined);
+    expect(effects()).toBe(0);
+    expect(asked(turn).map((one) => one.args)).toEqual([{ environment: "production" }]);
+  });
+
+  test("C126: one yes is for one call: not for another, not from another thread, not twice", async () => {
+    const agent = await start([{ calls: [trigger("a", "c1")] }, { calls: [trigger("a", "c2")] }, DONE]);
+    const question = await agent.ask("deploy", "t1");
+    const other = await agent.ask("deploy", "t2");
+    const stolen = { decisions: { [asked(question)[0]?.approvalId as string]: { type: "approve" } } };
+    expect(((await agent.resume(stolen, "t2")).interrupt as unknown as Question).kind).toBe("approval");
+    expect(effects()).toBe(0);
+    const next = await agent.resume(approve(question), "t1");
+    expect(effects()).toBe(1);
+    const again = await agent.resume(stolen, "t1"); // the model asked for the same deployment once more
+    expect(asked(next)[0]?.toolCallId).toBe("c2");
+    expect((again.interrupt as unknown as Question).kind).toBe("approval");
+    expect(effects()).toBe(1);
+    expect(asked(other)).toHaveLength(1);
+  });
+
+  test("C129 C131: a yes is good for its time and no longer, checked when it is claimed", async () => {
+    let now = Date.parse("2026-01-01T00:00:00Z");
+    const agent = await start([{ calls: [trigger("a", "c1")] }, DONE], {}, { now: () => now });
+    const question = await agent.ask("deploy");
+    await agent.toolgate.ledger.answer(asked(question)[0]?.approvalId as string, { type: "approve" });
+    now += 61_000;
+    const turn = await agent.ask(undefined);
+    expect(outcomes(turn)).toEqual(["c1 rejected expired"]);
+    expect(turn.messages.find((message) => message.getType() === "tool")?.text).toContain("not run");
+    expect(effects()).toBe(0);
+  });
+
+  test("C129: a question nobody answers in seven days is closed, not answered", async () => {
+    let now = Date.parse("2026-01-01T00:00:00Z");
+    const agent = await start([{ calls: [trigger("a", "c1")] }, DONE], {}, { now: () => now });
+    const question = await agent.ask("deploy");
+    now += 7 * 24 * 3_600_000 + 1;
+    await expect(
+      agent.toolgate.ledger.answer(asked(question)[0]?.approvalId as string, { type: "approve" }),
+    ).rejects.toMatchObject({ code: "already_decided" });
+    const turn = await agent.ask(undefined);
+    expect(outcomes(turn)).toEqual(["c1 rejected expired"]);
+    expect(effects()).toBe(0);
+  });
+
+  test("C137: extra configuration and context do not change the answer", async () => {
+    const agent = await start([{ calls: [trigger("a", "c1")] }, DONE]);
+    const question = await agent.ask("deploy", "t1", { context: { user: "x" } });
+    const result = await agent.toolgate.graph.invoke(
+      new Command({ resume: approve(question) }) as never,
+      {
+        configurable: { thread_id: "t1", anything: "else" },
+        context: { interruptOn: {} },
+      } as never,
+    );
+    expect((result as { messages: { text: string }[] }).messages.at(-1)?.text).toBe("Done.");
+    expect(effects()).toBe(1);
+  });
+
+  test("a sealed yes from a process whose key is gone is asked for again", async () => {
+    const agent = await start([{ calls: [trigger("a", "c1")] }, DONE]);
+    const question = await agent.ask("deploy");
+    await agent.toolgate.ledger.answer(asked(question)[0]?.approvalId as string, { type: "approve" });
+    await agent.toolgate.close();
+    const other = await start([{ calls: [trigger("a", "c1")] }, DONE], {
+      approvals: { secret: "another-secret-that-is-long-enough-too" },
+    });
+    const again = await other.ask(undefined);
+    expect(effects()).toBe(0);
+    const turn = await other.resume(approve(again));
+    expect(turn.report.status).toBe("done");
+    expect(effects()).toBe(1);
+  });
+
+  test("an identical call a person rejected is not asked about again in this turn", async () => {
+    const agent = await start([{ calls: [trigger("a", "c1")] }, { calls: [trigger("a", "c2")] }, DONE]);
+    const question = await agent.ask("deploy");
+    const turn = await agent.resume({ decisions: { [asked(question)[0]?.approvalId as string]: { type: "reject" } } });
+    expect(outcomes(turn)).toEqual(["c1 rejected person", "c2 rejected repeated_rejection"]);
+  });
+
+  test("where identity is required an answer from nobody is not taken", async () => {
+    const config = { approvals: { secret: "a-secret-for-tests-that-is-long-enough", requireIdentity: true } };
+    const agent = await start([{ calls: [trigger("a", "c1")] }, DONE], config);
+    const question = await agent.ask("deploy");
+    const again = await agent.resume(approve(question));
+    expect((again.interrupt as unknown as Question).note).toContain("nobody is signed in");
+    expect(effects()).toBe(0);
+  });
+});

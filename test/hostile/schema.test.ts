@@ -1,0 +1,113 @@
+import { afterAll, describe, expect, it } from "vitest";
+import { createSchemaChecker } from "../../src/adapters/schema/checker.js";
+import { schemaProblem } from "../../src/catalog/index.js";
+import { CatalogLimits, digest, type JsonObject } from "../../src/contracts/index.js";
+
+// Schemas and values made to stop the process that checks them. Each is checked with the process's own loop watched: no
+// gap in it comes near the time the check itself would take.
+
+const checker = createSchemaChecker();
+/** For what must be answered rather than stopped: the machine that runs the tests may be busy. */
+const patient = createSchemaChecker({ limitMs: 1_500 });
+afterAll(() => Promise.all([checker.close(), patient.close()]));
+
+const LIMITS = CatalogLimits.parse({});
+const check = (schema: JsonObject, value: unknown) => checker.check(digest(schema), schema, value);
+const STOPPED = { valid: false, unusable: "checking took over 250 ms and was stopped" };
+
+/** Each definition applies the one before it twice: 2^(count - 1) steps for one value. */
+function refBomb(count: number): JsonObject {
+  const $defs: JsonObject = { d0: { type: "string" } };
+  for (let index = 1; index < count; index++) {
+    const ref = { $ref: `#/$defs/d${index - 1}` };
+    $defs[`d${index}`] = { anyOf: [ref, ref] };
+  }
+  return { $ref: `#/$defs/d${count - 1}`, $defs };
+}
+
+/** Doubles at each level of the value: no count of steps in place sees it. */
+function nestedBomb(count: number): JsonObject {
+  const $defs: JsonObject = { d0: { type: "string" } };
+  for (let index = 1; index < count; index++) {
+    const ref = { items: { $ref: `#/$defs/d${index - 1}` } };
+    $defs[`d${index}`] = { anyOf: [ref, ref] };
+  }
+  return { $ref: `#/$defs/d${count - 1}`, $defs };
+}
+
+function nestedAllOf(levels: number): JsonObject {
+  let schema: JsonObject = { type: "string" };
+  for (let level = 0; level < levels; level++) schema = { allOf: [schema, structuredClone(schema)] };
+  return schema;
+}
+
+/** Runs a check and counts the turns the process's own loop takes meanwhile: a frozen process takes none. */
+async function watched<T>(work: Promise<T>): Promise<{ result: T; turns: number }> {
+  let turns = 0;
+  const ticking = setInterval(() => turns++, 5);
+  const result = await work;
+  clearInterval(ticking);
+  return { result, turns };
+}
+
+describe("a schema made to stop the process", () => {
+  it("K11: a pattern that backtracks without end is stopped, and the process goes on meanwhile", async () => {
+    const schema = { type: "string", pattern: "^(a+)+$" };
+    expect(schemaProblem(schema, LIMITS)).toBeUndefined();
+    const { result, turns } = await watched(check(schema, `${"a".repeat(40)}!`));
+    expect(result).toEqual(STOPPED);
+    expect(turns).toBeGreaterThan(5);
+  });
+
+  it("K10 K11: forty doublings by reference are refused beforehand, and stopped where they were not", async () => {
+    expect(schemaProblem(refBomb(40), LIMITS)).toBe("its references multiply into more than 10000 steps for one value");
+    const { result, turns } = await watched(check(refBomb(40), 5));
+    expect(result).toEqual(STOPPED);
+    expect(turns).toBeGreaterThan(5);
+  });
+
+  it("K11: doublings at every level of the value, which no count in place sees, are stopped", async () => {
+    expect(schemaProblem(nestedBomb(30), LIMITS)).toBeUndefined();
+    let value: unknown = 5;
+    for (let level = 0; level < 29; level++) value = [value];
+    const { result, turns } = await watched(check(nestedBomb(30), value));
+    expect(result).toEqual(STOPPED);
+    expect(turns).toBeGreaterThan(5);
+  });
+
+  it("K8: nested `allOf` of half a megabyte is refused by its size before anything reads it", () => {
+    expect(schemaProblem(nestedAllOf(14), LIMITS)).toMatch(/^it has more than (4096 nodes|131072 bytes)$/);
+  });
+
+  it("K10 K11: a schema that applies itself to the same value ends", async () => {
+    const self = { allOf: [{ $ref: "#" }] };
+    expect(schemaProblem(self, LIMITS)).toBe("a reference leads back to itself without a step into the value");
+    expect(await patient.check(digest(self), self, 1)).toMatchObject({ valid: false, unusable: expect.any(String) });
+  });
+
+  it("K11: a check in line behind a stopped one is answered, by a new thread", async () => {
+    const slow = patient.check(digest("slow"), { type: "string", pattern: "^(b+)+$" }, `${"b".repeat(40)}!`);
+    const next = patient.check(digest("next"), { type: "string" }, 1);
+    expect(await slow).toEqual({ valid: false, unusable: "checking took over 1500 ms and was stopped" });
+    expect(await next).toEqual({ valid: false, problems: ["/: must be string"] });
+  });
+
+  it("K11: a check that needs too much memory ends its thread, not the process", async () => {
+    const small = createSchemaChecker({ limitMs: 10_000, memoryMb: 24 });
+    const schema = { contains: { type: "string" } }; // one error kept for each element, until there is a string
+    const value = new Array(300_000).fill(1);
+    expect(await small.check(digest("memory"), schema, value)).toEqual({
+      valid: false,
+      unusable: "the check needed too much memory and was stopped",
+    });
+    expect(await small.check(digest("after"), { type: "string" }, "x")).toEqual({ valid: true });
+    await small.close();
+  });
+
+  it("K11: a value that is too deep for the validator is not valid and harms nothing", async () => {
+    const tree = { $defs: { N: { properties: { k: { $ref: "#/$defs/N" } } } }, $ref: "#/$defs/N" };
+    const deep = JSON.parse(`${'{"k":'.repeat(200_000)}1${"}".repeat(200_000)}`);
+    expect(await patient.check(digest(tree), tree, deep)).toMatchObject({ valid: false });
+    expect(await patient.check(digest(tree), tree, { k: { k: 1 } })).toEqual({ valid: true });
+  });
+});

@@ -1,0 +1,69 @@
+// What other programs rely on, pinned by literal: exports, error codes, node ids, reasons.
+
+import { describe, expect, test } from "vitest";
+import * as toolgate from "../src/index.js";
+import * as testing from "../src/testing.js";
+
+describe("surface", () => {
+  test("the public door exports these values", () => {
+    expect(Object.keys(toolgate).sort()).toMatchInlineSnapshot();
+  });
+
+  test("the testing door exports these values", () => {
+    expect(Object.keys(testing).sort()).toMatchInlineSnapshot();
+  });
+
+  test("error codes", () => {
+    expect(toolgate.ERROR_CODES).toEqual([
+      "already_decided",
+      "already_running",
+      "already_settled",
+      "config_invalid",
+      "config_unreadable",
+      "config_variable",
+      "empty_question",
+      "invalid_answer",
+      "model_failed",
+      "model_missing",
+      "not_found",
+      "owner_alive",
+      "question_too_long",
+      "server_failed",
+      "store_failed",
+      "store_version",
+      "usage",
+    ]);
+  });
+
+  test("outcomes and reasons", () => {
+    expect(toolgate.OutcomeStatus.options).toEqual(["ok", "rejected", "failed", "unavailable", "result_unknown"]);
+    expect(toolgate.RejectedReason.options).toEqual([
+      "denied",
+      "person",
+      "repeated_rejection",
+      "edited",
+      "withdrawn",
+      "expired",
+      "invalid_arguments",
+      "unknown_tool",
+      "drift",
+      "halted",
+      "budget",
+      "other_thread",
+      "durability",
+      "server",
+    ]);
+    expect(toolgate.OutcomeBy.options).toEqual([
+      "policy",
+      "person",
+      "schema",
+      "drift",
+      "budget",
+      "halt",
+      "expiry",
+      "server",
+      "host",
+    ]);
+    expect(toolgate.OperationState.options).toEqual(["proposed", "claimed", "dispatching", "settled"]);
+  });
+});
