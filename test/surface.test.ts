@@ -6,11 +6,85 @@ import * as testing from "../src/testing.js";
 
 describe("surface", () => {
   test("the public door exports these values", () => {
-    expect(Object.keys(toolgate).sort()).toMatchInlineSnapshot();
+    expect(Object.keys(toolgate).sort()).toMatchInlineSnapshot(`
+      [
+        "ALIAS_CHARS",
+        "ApprovalItem",
+        "ApprovalRequest",
+        "ApprovalSettings",
+        "CatalogLimits",
+        "Config",
+        "Decision",
+        "DecisionKind",
+        "Digest",
+        "ERROR_CODES",
+        "EffectClass",
+        "ErrorsMode",
+        "Evidence",
+        "Finding",
+        "HttpServer",
+        "JsonObject",
+        "LOCAL",
+        "Limits",
+        "MAX_DEPTH",
+        "Operation",
+        "OperationItem",
+        "OperationRow",
+        "OperationState",
+        "Outcome",
+        "OutcomeBy",
+        "OutcomeStatus",
+        "Owner",
+        "Permissions",
+        "Proposal",
+        "ProposedCall",
+        "RejectedReason",
+        "Resolution",
+        "ResolutionType",
+        "ResultRef",
+        "RunReport",
+        "RunStatus",
+        "ServerConfig",
+        "ServerStatus",
+        "SettledReason",
+        "SnapshotServer",
+        "SnapshotSummary",
+        "StdioServer",
+        "StoreConfig",
+        "ToolConfig",
+        "ToolEntry",
+        "ToolSnapshot",
+        "ToolgateError",
+        "ToolsReport",
+        "UnknownItem",
+        "Verdict",
+        "VerdictType",
+        "VerifyMode",
+        "WithheldTool",
+        "aliasOf",
+        "canonicalBytes",
+        "createToolgate",
+        "digest",
+        "escapeHidden",
+        "hasHidden",
+        "loadConfig",
+        "mapName",
+        "nearest",
+        "notHashable",
+        "oneLine",
+        "operationId",
+        "rejected",
+        "sha256",
+      ]
+    `);
   });
 
   test("the testing door exports these values", () => {
-    expect(Object.keys(testing).sort()).toMatchInlineSnapshot();
+    expect(Object.keys(testing).sort()).toMatchInlineSnapshot(`
+      [
+        "scriptedModel",
+      ]
+    `);
   });
 
   test("error codes", () => {

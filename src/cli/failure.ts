@@ -1,9 +1,8 @@
 // Failures: whatever was thrown becomes one line, what to do about it, and a stable code.
 //
-//   F1. A secret of the configuration is in no line. (G11)
-//   F2. Nothing a server or a model said can steer the terminal.
+//   F1. Nothing a server or a model said can steer the terminal. Secrets were taken out before (`redacted`).
 
-import { oneLine, ToolgateError } from "../contracts/index.js";
+import { escapeHidden, oneLine, ToolgateError } from "../contracts/index.js";
 import type { Context } from "./io.js";
 
 export interface Failure {
@@ -30,8 +29,8 @@ export class Stopped extends Error {
 
 const MESSAGE_CHARS = 1_000;
 
-export function failureOf(error: unknown, redact: (text: string) => string = (text) => text): Failure {
-  const clean = (text: string) => oneLine(redact(text), MESSAGE_CHARS); // F1, F2
+export function failureOf(error: unknown): Failure {
+  const clean = (text: string) => oneLine(text, MESSAGE_CHARS); // F1
   if (error instanceof ToolgateError)
     return { code: error.code, message: clean(error.message), hint: clean(error.hint) };
   const message = clean(error instanceof Error ? error.message || error.name : String(error));
@@ -39,14 +38,9 @@ export function failureOf(error: unknown, redact: (text: string) => string = (te
 }
 
 /** What a run threw. `next`: the nodes the thread stands at, which say whose failure it was. */
-export function runFailure(
-  error: unknown,
-  next: readonly string[],
-  goOn: string,
-  redact: (text: string) => string,
-): Failure {
-  if (error instanceof ToolgateError) return failureOf(error, redact);
-  const failure = failureOf(error, redact);
+export function runFailure(error: unknown, next: readonly string[], goOn: string): Failure {
+  const failure = failureOf(error);
+  if (error instanceof ToolgateError) return failure;
   if (isStoreError(error))
     return { ...failure, message: `the store failed: ${failure.message}`, hint: `mend that, then \`${goOn}\`` };
   if (next.includes("model"))
@@ -71,5 +65,5 @@ export function tellFailure(
   cause: unknown,
 ): void {
   context.note(`toolgate: ${message}\n  ${hint}`);
-  if (context.options.verbose && cause instanceof Error) context.note(cause.stack ?? "");
+  if (context.options.verbose && cause instanceof Error) context.note(escapeHidden(cause.stack ?? ""));
 }

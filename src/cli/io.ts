@@ -22,6 +22,9 @@ export interface Io {
   readonly stop: AbortSignal;
 }
 
+/** The configuration beside the caller. */
+export const DEFAULT_CONFIG = "toolgate.json";
+
 /** Options every command takes. */
 export interface Options {
   readonly config: string;
@@ -50,5 +53,5 @@ export function isInteractive({ io, options }: Pick<Context, "io" | "options">):
 
 /** A command as it must be typed here: with the caller's own `--config`. */
 export function commandLine({ options }: Pick<Context, "options">, rest: string): string {
-  return `toolgate ${rest}${options.config === "toolgate.json" ? "" : ` --config ${options.config}`}`;
+  return `toolgate ${rest}${options.config === DEFAULT_CONFIG ? "" : ` --config ${options.config}`}`;
 }

@@ -2,7 +2,7 @@
 
 import { isAbsolute, resolve } from "node:path";
 import { readConfig } from "../adapters/config/load.js";
-import { type Config, type Finding, ToolgateError } from "../contracts/index.js";
+import { type Config, type Finding, oneLine } from "../contracts/index.js";
 import { createToolgate, type Toolgate } from "../index.js";
 import { Stopped } from "./failure.js";
 import { type Context, commandLine } from "./io.js";
@@ -29,7 +29,7 @@ export async function withToolgate<T>(
   work: (opened: Opened) => Promise<T>,
 ): Promise<T> {
   const { config, findings } = await configOf(context, options);
-  for (const finding of findings) context.note(`warning: ${finding.message}`);
+  for (const finding of findings) context.note(`warning: ${oneLine(finding.message, 1_000)}`);
   const toolgate = await createToolgate({ config });
   const { stop } = context.io;
   const close = () => {
@@ -65,13 +65,21 @@ function modelName(model: string, cwd: string): string {
   return path === undefined || isAbsolute(path) ? model : `scripted:${resolve(cwd, path)}`;
 }
 
-/** An error without the configuration's secrets; its stack goes with its text. */
-function redacted(error: unknown, { host }: Toolgate): unknown {
-  if (!(error instanceof Error) || error instanceof Stopped) return error;
-  const clean =
-    error instanceof ToolgateError
-      ? new ToolgateError(error.code, host.redact(error.message), host.redact(error.hint), { data: error.data })
-      : new Error(host.redact(error.message));
-  clean.stack = host.redact(error.stack ?? "");
+/** The same error without the configuration's secrets. Its stack tells what led to it, too. */
+export function redacted(error: unknown, { host }: Toolgate): unknown {
+  if (!(error instanceof Error)) return error;
+  const clean = Object.create(Object.getPrototypeOf(error), Object.getOwnPropertyDescriptors(error)) as Error;
+  const replace = (key: string, text: unknown) => {
+    if (typeof text === "string")
+      Object.defineProperty(clean, key, { value: host.redact(text), writable: true, configurable: true });
+  };
+  replace("message", error.message);
+  replace("hint", (error as { hint?: unknown }).hint);
+  replace("stack", stacks(error).join("\ncaused by: "));
   return clean;
+}
+
+function stacks(error: unknown, depth = 0): string[] {
+  if (!(error instanceof Error) || depth > 5) return [];
+  return [error.stack ?? error.message, ...stacks(error.cause, depth + 1)];
 }

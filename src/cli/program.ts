@@ -10,18 +10,14 @@ import type { ResolveOptions } from "./commands/answer.js";
 import type { RunOptions } from "./commands/run.js";
 import { EXIT } from "./exit.js";
 import { failureOf, Stopped, tellFailure, UsageError } from "./failure.js";
-import { type Context, commandLine, type Io, type Options, type Outcome } from "./io.js";
+import { type Context, commandLine, DEFAULT_CONFIG, type Io, type Options, type Outcome } from "./io.js";
 import { jsonLine } from "./json.js";
 
 /** Runs one command line, without the program's own name. Resolves with the exit code; never rejects. */
 export async function runCommand(argv: readonly string[], io: Io): Promise<number> {
   const said: { text: string } = { text: "" };
   let outcome: Outcome | undefined;
-  let context = contextOf(io, {
-    config: "toolgate.json",
-    json: asksForJson(argv),
-    verbose: argv.includes("--verbose"),
-  });
+  let context = contextOf(io, { json: asksForJson(argv), verbose: argv.includes("--verbose") });
   const program = build(io, said, async (options, command) => {
     context = contextOf(io, options);
     outcome = await command(context);
@@ -36,7 +32,13 @@ export async function runCommand(argv: readonly string[], io: Io): Promise<numbe
   return outcome.exitCode;
 }
 
-function contextOf(io: Io, options: Options): Context {
+/** Flags that were not given are absent in what commander hands over. */
+function contextOf(io: Io, given: Partial<Options>): Context {
+  const options = {
+    config: given.config ?? DEFAULT_CONFIG,
+    json: given.json === true,
+    verbose: given.verbose === true,
+  };
   return { io, options, note: (line) => void io.stderr.write(`${line}\n`) };
 }
 
@@ -93,9 +95,9 @@ function build(io: Io, said: { text: string }, runs: Run): Command {
       writeErr: () => undefined,
     })
     .configureHelp({ showGlobalOptions: true })
-    .option("--config <file>", "the configuration", "toolgate.json")
-    .option("--json", "one JSON object on stdout and nothing else; never asks", false)
-    .option("--verbose", "where a failure comes from", false);
+    .option("--config <file>", "the configuration", DEFAULT_CONFIG)
+    .option("--json", "one JSON object on stdout and nothing else; never asks")
+    .option("--verbose", "where a failure comes from");
 
   const add = (words: string, description: string) => program.command(words).description(description);
   const act =
@@ -151,8 +153,10 @@ function build(io: Io, said: { text: string }, runs: Run): Command {
     .option("--snapshot <id>", "as a model was shown it, instead of now")
     .action(act<{ snapshot?: string }>(async (context, { snapshot }) => (await catalog()).tools(context, snapshot)));
   add("check", "everything wrong with the configuration")
-    .option("--connect", "start the servers to see what only their lists can tell", false)
-    .action(act<{ connect: boolean }>(async (context, { connect }) => (await catalog()).check(context, connect)));
+    .option("--connect", "start the servers to see what only their lists can tell")
+    .action(
+      act<{ connect?: boolean }>(async (context, { connect }) => (await catalog()).check(context, connect === true)),
+    );
   add("threads", "conversations and where they stand").action(
     act(async (context) => (await records()).threads(context)),
   );

@@ -9,7 +9,7 @@ import { type RunReport, ToolgateError } from "../contracts/index.js";
 import { type GraphState, reportTurn } from "../graph/index.js";
 import { type Failure, runFailure, Stopped } from "./failure.js";
 import { isInteractive } from "./io.js";
-import type { Opened } from "./open.js";
+import { type Opened, redacted } from "./open.js";
 import { createProgress, type Progress } from "./progress.js";
 import { styleOf } from "./style.js";
 
@@ -40,7 +40,7 @@ export async function takeTurn(opened: Opened, threadId: string, question?: stri
     for await (const [mode, chunk] of stream as AsyncIterable<[string, unknown]>) if (mode === "custom") tell(chunk);
   } catch (cause) {
     if (stop.aborted) throw new Stopped(threadId);
-    thrown = { cause };
+    thrown = { cause: redacted(cause, toolgate) };
   }
   if (stop.aborted) throw new Stopped(threadId);
   return standing(opened, threadId, thrown);
@@ -54,7 +54,7 @@ export async function standing(opened: Opened, threadId: string, thrown?: { read
   const asks = state.tasks
     .flatMap((task) => task.interrupts.map((interrupt) => interrupt.value as { kind?: unknown }))
     .find((value): value is ApprovalPayload => value?.kind === "approval");
-  const failure = thrown && runFailure(thrown.cause, state.next, goOn(threadId), toolgate.host.redact);
+  const failure = thrown && runFailure(thrown.cause, state.next, goOn(threadId));
   return {
     report: withFailure(report, failure),
     ...(asks === undefined ? {} : { asks }),

@@ -67,8 +67,7 @@ function afterObserve(host: Host) {
   return (state: GraphState): "result_unknown" | "discover" | "model" => {
     if (openUnknown(state)) return "result_unknown";
     const names = serversInUse(host, state.connected);
-    const listed = new Set(state.snapshot?.servers.map((server) => server.name));
-    return names.some((name) => !listed.has(name)) || host.catalog.due(names) ? "discover" : "model";
+    return host.catalog.moved(state.snapshot?.id, names) ? "discover" : "model";
   };
 }
 

@@ -1,9 +1,9 @@
 // Catalog: the servers' last complete lists, kept for as long as they are good, and the snapshot assembled from them.
 //
-//   K1. A listing is replaced only by a later complete one; a failed discovery leaves it, marked stale (G2).
-//   K2. A server that may list something else (new connection, list_changed, drift seen) is listed again before the
-//       next model request.
-//   K3. A snapshot is in the store before anything names it.
+//   C1. A listing is replaced only by a later complete one; a failed discovery leaves it, marked stale (G2).
+//   C2. A server that may list something else (new connection, list_changed) is listed again before the next model
+//       request, and a listing that differs from what the snapshot was made of (drift) leads to a new snapshot.
+//   C3. A snapshot is in the store before anything names it.
 
 import {
   type AssembleResult,
@@ -14,7 +14,7 @@ import {
   type ServerListing,
   toolDigest,
 } from "../catalog/index.js";
-import type { Config, Digest, ToolEntry, ToolSnapshot } from "../contracts/index.js";
+import { type Config, type Digest, sha256, type ToolSnapshot } from "../contracts/index.js";
 import type { Ledger } from "../execution/ledger.js";
 import type { Servers } from "../execution/server.js";
 import { builtInTools } from "./builtins.js";
@@ -36,13 +36,17 @@ interface Held {
   readonly listing: ServerListing;
   /** The server's generation when it was listed. */
   readonly generation: number;
+  /** Digest of the raw list. */
+  readonly content: Digest;
 }
 
 export interface Catalog {
   /** Lists what is due and assembles. `previous`: the thread's snapshot, for servers that cannot be listed now. */
   assemble(names: readonly string[], previous: ToolSnapshot | undefined): Promise<AssembleResult>;
-  /** Whether one of these servers may list something else than what was assembled. */
+  /** Whether one of these servers must be listed again before its tools are relied on. */
   due(names: readonly string[]): boolean;
+  /** Whether a snapshot of these servers would now be another than this one, or nobody knows. */
+  moved(snapshotId: Digest | undefined, names: readonly string[]): boolean;
   /** Lists one server now. */
   list(name: string): Promise<ServerListing>;
   /** The digest of each of the server's tools as it lists them now, or why it could not be listed. */
@@ -57,6 +61,8 @@ export interface Catalog {
 export function createCatalog(deps: CatalogDeps): Catalog {
   const held = new Map<string, Held>();
   const known = new Map<Digest, ToolSnapshot>();
+  /** What each snapshot was made of: the content of every server's list. */
+  const madeOf = new Map<Digest, ReadonlyMap<string, Digest | undefined>>();
   let latest: ToolSnapshot | undefined;
   const { limits, onInvalid } = deps.config.catalog;
 
@@ -71,11 +77,11 @@ export function createCatalog(deps: CatalogDeps): Catalog {
     );
     if (!listed.ok) return failed(name, listed.problem);
     const listing: ServerListing = { name, status: "connected", protocol: connection.protocol, tools: listed.tools };
-    held.set(name, { listing, generation });
+    held.set(name, { listing, generation, content: sha256(JSON.stringify(listed.tools)) });
     return listing;
   }
 
-  /** K1 */
+  /** C1 */
   function failed(name: string, problem: string): ServerListing {
     const last = held.get(name)?.listing;
     return last ? { ...last, status: "stale", problem } : { name, status: "failed", tools: [], problem };
@@ -84,23 +90,31 @@ export function createCatalog(deps: CatalogDeps): Catalog {
   function isDue(name: string): boolean {
     const last = held.get(name);
     const connection = deps.servers.connection(name);
-    return last === undefined || connection === undefined || last.generation !== deps.servers.generation(name); // K2
+    return last === undefined || connection === undefined || last.generation !== deps.servers.generation(name); // C2
   }
 
   return {
     list,
     due: (names) => names.some(isDue),
+    moved(snapshotId, names) {
+      const made = snapshotId === undefined ? undefined : madeOf.get(snapshotId);
+      return made === undefined || names.some((name) => isDue(name) || held.get(name)?.content !== made.get(name));
+    },
 
     async assemble(names, previous) {
       const listings = await Promise.all(
         names.map((name) => (isDue(name) ? list(name) : Promise.resolve((held.get(name) as Held).listing))),
       );
       const carried = listings.map((listing) => carryOver(listing, previous));
-      return assemble(carried, [...builtInTools(deps.config), ...deps.locals], {
+      const assembled = assemble(carried, [...builtInTools(deps.config), ...deps.locals], {
         limits,
         onInvalid,
         injected: deps.injected,
       });
+      if (assembled.ok) {
+        remember(madeOf, assembled.snapshot.id, new Map(names.map((name) => [name, held.get(name)?.content])));
+      }
+      return assembled;
     },
 
     async verify(name) {
@@ -118,13 +132,13 @@ export function createCatalog(deps: CatalogDeps): Catalog {
       const cached = known.get(id);
       if (cached) return cached;
       const loaded = loadSnapshot(await deps.ledger.snapshot(id));
-      if (loaded && loaded.id === id) remember(known, loaded);
+      if (loaded && loaded.id === id) remember(known, id, loaded);
       return loaded?.id === id ? loaded : undefined;
     },
 
     async publish(snapshot) {
-      if (!known.has(snapshot.id)) await deps.ledger.putSnapshot(snapshot); // K3
-      remember(known, snapshot);
+      if (!known.has(snapshot.id)) await deps.ledger.putSnapshot(snapshot); // C3
+      remember(known, snapshot.id, snapshot);
       latest = snapshot;
     },
 
@@ -132,17 +146,18 @@ export function createCatalog(deps: CatalogDeps): Catalog {
   };
 }
 
-/** A server that never listed in this process, but did earlier in this thread, keeps what that snapshot had. (K1) */
+/** A server that never listed in this process, but did earlier in this thread, keeps what that snapshot had. (C1) */
 function carryOver(listing: ServerListing, previous: ToolSnapshot | undefined): ServerListing {
   if (listing.status !== "failed" || previous === undefined) return listing;
-  const entries: ToolEntry[] = previous.tools.filter((entry) => entry.server === listing.name);
-  return entries.length > 0 ? { ...listing, status: "stale", entries } : listing;
+  const entries = previous.tools.filter((entry) => entry.server === listing.name);
+  const withheld = previous.withheld.filter((row) => row.server === listing.name);
+  return entries.length > 0 ? { ...listing, status: "stale", entries, withheld } : listing;
 }
 
 const SNAPSHOTS_KEPT = 32;
 
-function remember(known: Map<Digest, ToolSnapshot>, snapshot: ToolSnapshot): void {
-  known.delete(snapshot.id);
-  known.set(snapshot.id, snapshot);
-  if (known.size > SNAPSHOTS_KEPT) known.delete(known.keys().next().value as Digest);
+function remember<T>(kept: Map<Digest, T>, id: Digest, value: T): void {
+  kept.delete(id);
+  kept.set(id, value);
+  if (kept.size > SNAPSHOTS_KEPT) kept.delete(kept.keys().next().value as Digest);
 }

@@ -93,7 +93,7 @@ describe("a schema that cannot be used", () => {
       "`$ref` at `/properties/a` leaves the schema: `other.json`",
     ],
     ["a reference to nothing", { $ref: "#/$defs/M" }, "`$ref` at `/` points at nothing: `#/$defs/M`"],
-    ["a reference to an inherited key", { $ref: "#/constructor" }, "`$ref` at `/` points at nothing: `#/constructor`"],
+    ["a reference to an inherited key", { $ref: "#/__proto__" }, "`$ref` at `/` points at nothing: `#/__proto__`"],
     [
       "a reference to a length",
       { $ref: "#/allOf/length", allOf: [{}] },

@@ -5,9 +5,10 @@ import { once } from "node:events";
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { fileURLToPath } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { StdioServer } from "../../src/contracts/index.js";
+import { sourceFile } from "../support/compile.js";
 import { asks, connected, World } from "../support/mcp.js";
 
 let world: World;
@@ -311,7 +312,7 @@ describe("what a server is given, and what is left of it", () => {
   });
 
   test("a host that exits without closing leaves no server behind", async () => {
-    const adapter = new URL("../../src/adapters/mcp/servers.ts", import.meta.url).href;
+    const adapter = pathToFileURL(sourceFile("adapters/mcp/servers")).href;
     const config = world.stdio({ stubborn: true, grandchild: { ignoresSigterm: true } });
     const code = `
       import { createServers } from ${JSON.stringify(adapter)};
@@ -319,7 +320,7 @@ describe("what a server is given, and what is left of it", () => {
         { now: Date.now, redact: (text) => text, lateAnswerMs: 0 });
       console.log((await servers.connect("one")).ok);
       process.exit(0);`;
-    const args = ["--import", "tsx", "--input-type=module", "-e", code];
+    const args = ["--input-type=module", "-e", code];
     const cwd = fileURLToPath(new URL("../..", import.meta.url));
     const host = spawn(process.execPath, args, { cwd, stdio: ["ignore", "pipe", "inherit"] });
     const [line] = await once(createInterface({ input: host.stdout }), "line");

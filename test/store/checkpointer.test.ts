@@ -5,6 +5,7 @@ import { AIMessage, type BaseMessage, HumanMessage, RemoveMessage, ToolMessage }
 import {
   DeltaValue,
   END,
+  MemorySaver,
   MessagesDeltaValue,
   MessagesValue,
   messagesDeltaReducer,
@@ -273,5 +274,21 @@ describe("the checkpoint serializer", () => {
     const record = { lc: 1, type: "constructor", id: ["langchain_core", "prompts", "Nothing"], kwargs: { a: 1 } };
     expect(await own.loadsTyped("json", JSON.stringify({ record }))).toEqual({ record });
     await expect(theirs.loadsTyped("json", JSON.stringify({ record }))).rejects.toThrow();
+  });
+
+  it("keeps a thread readable whose model called a tool with such an object, in memory too (C1)", async () => {
+    const args = { x: { lc: 1, type: "constructor", id: ["langchain_core", "no", "Such"], kwargs: {} } };
+    const saved = (saver: BaseCheckpointSaver) => {
+      const call = new AIMessage({ content: "", tool_calls: [{ id: "c", name: "t", args }] });
+      const graph = new StateGraph(new StateSchema({ messages: MessagesDeltaValue }))
+        .addNode("model", () => ({ messages: [call] }))
+        .addEdge(START, "model")
+        .addEdge("model", END)
+        .compile({ checkpointer: saver });
+      return graph.invoke({ messages: [] }, thread).then(() => graph.getState(thread));
+    };
+    const { values } = await saved(new MemorySaver(own));
+    expect((values.messages[0] as AIMessage).tool_calls?.[0]?.args).toEqual(args);
+    await expect(saved(new MemorySaver())).rejects.toThrow("Invalid namespace");
   });
 });

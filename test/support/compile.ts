@@ -7,17 +7,18 @@ import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-/** Inside node_modules: packages resolve from there and nothing of it is committed. */
-export const compiled = join(root, "node_modules/.cache/toolgate-test");
+/** Inside node_modules: packages resolve from there and nothing of it is committed. One folder a run: runs may overlap. */
+const compiled = (): string =>
+  (process.env.TOOLGATE_TEST_COMPILED ??= join(root, `node_modules/.cache/toolgate-test-${process.pid}`));
 
 /** The compiled file of `servers/<name>.ts`. */
 export function serverFile(name: string): string {
-  return join(compiled, "servers", `${name}.js`);
+  return join(compiled(), "servers", `${name}.js`);
 }
 
 /** The compiled file of `src/<path>.ts`. */
 export function sourceFile(path: string): string {
-  return join(compiled, "src", `${path}.js`);
+  return join(compiled(), "src", `${path}.js`);
 }
 
 const sources = (folder: string): string[] =>
@@ -26,22 +27,25 @@ const sources = (folder: string): string[] =>
     .map((path) => join(root, folder, path));
 
 /** Runs once per test run. */
-export default async function setup(): Promise<void> {
-  rmSync(compiled, { recursive: true, force: true });
-  mkdirSync(compiled, { recursive: true });
+export async function setup(): Promise<void> {
+  mkdirSync(compiled(), { recursive: true });
   const common = { format: "esm", platform: "node", target: "node20", logLevel: "error" } as const;
   await build({
     ...common,
     entryPoints: sources("servers"),
-    outdir: join(compiled, "servers"),
+    outdir: join(compiled(), "servers"),
     bundle: true,
     splitting: true,
     banner: {
       js: 'import { createRequire as _require } from "node:module"; const require = _require(import.meta.url);',
     },
   });
-  await build({ ...common, entryPoints: sources("src"), outdir: join(compiled, "src") });
+  await build({ ...common, entryPoints: sources("src"), outdir: join(compiled(), "src") });
   const worker = "adapters/schema/worker.mjs";
-  mkdirSync(join(compiled, "src", dirname(worker)), { recursive: true });
-  copyFileSync(join(root, "src", worker), join(compiled, "src", worker));
+  mkdirSync(join(compiled(), "src", dirname(worker)), { recursive: true });
+  copyFileSync(join(root, "src", worker), join(compiled(), "src", worker));
+}
+
+export function teardown(): void {
+  rmSync(compiled(), { recursive: true, force: true });
 }

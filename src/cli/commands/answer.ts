@@ -8,7 +8,7 @@ import type { PersonAnswer } from "../../index.js";
 import { failureOf, UsageError } from "../failure.js";
 import type { Context, Outcome } from "../io.js";
 import { readArguments } from "../json.js";
-import { type Opened, withToolgate } from "../open.js";
+import { type Opened, redacted, withToolgate } from "../open.js";
 import { standing, takeTurn, withFailure } from "../turn.js";
 import { turnOutcome } from "./report.js";
 
@@ -71,8 +71,8 @@ function settle(context: Context, store: (opened: Opened) => Promise<{ threadId:
       const known = cause instanceof ToolgateError ? cause.data["threadId"] : undefined;
       if (typeof known !== "string") throw cause;
       const turn = await standing(opened, known); // where the thread stands is the better half of the news
-      const report = withFailure(turn.report, failureOf(cause, opened.toolgate.host.redact));
-      return turnOutcome(context, { report, cause });
+      const told = redacted(cause, opened.toolgate);
+      return turnOutcome(context, { report: withFailure(turn.report, failureOf(told)), cause: told });
     }
     return turnOutcome(context, await takeTurn(opened, threadId)); // N2
   });

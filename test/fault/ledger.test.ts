@@ -1,0 +1,211 @@
+// The SQLite ledger between processes and across their deaths, and what it says when its file cannot be used.
+
+import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { createOwner } from "../../src/adapters/ledger/owner.js";
+import { createSqliteLedger } from "../../src/adapters/ledger/sqlite.js";
+import { ToolgateError } from "../../src/contracts/index.js";
+import type { LedgerDeps } from "../../src/execution/ledger.js";
+import {
+  approve,
+  batch,
+  claimOne,
+  OK,
+  operation,
+  owner,
+  propose,
+  query,
+  read,
+  run,
+  stands,
+  UNKNOWN,
+  type World,
+  world,
+} from "../conformance/ledger-world.js";
+import { type Child, startChild } from "./ledger-processes.js";
+
+let folder = "";
+let path = "";
+const children: Child[] = [];
+const start = (...args: string[]): Child => {
+  const child = startChild(...args);
+  children.push(child);
+  return child;
+};
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "toolgate-"));
+  path = join(folder, "state", "store.db");
+});
+afterEach(async () => {
+  for (const child of children.splice(0)) await child.end("SIGKILL");
+  rmSync(folder, { recursive: true });
+});
+
+describe("SQLite ledger between processes", () => {
+  it("L2 of two processes racing for 200 operations exactly one gets each", async () => {
+    const racers = [start("race", path, "200"), start("race", path, "200")];
+    expect(await Promise.all(racers.map((racer) => racer.said()))).toEqual(["ready", "ready"]);
+    for (const racer of racers) racer.go();
+    const [first, second] = (await Promise.all(racers.map((racer) => racer.said()))) as [number[], number[]];
+    for (const racer of racers) await racer.end();
+    expect([...first, ...second].sort((a, b) => a - b)).toEqual(Array.from({ length: 200 }, (_, index) => index));
+  });
+
+  it("L7 a write that was begun is on disk when its process is killed at once, and is never sent again", async () => {
+    const child = start("begin", path);
+    expect(await child.said()).toBe("begun");
+    await child.end("SIGKILL");
+    const save = operation();
+    const { liveness, owner: here } = createOwner();
+    const ledger = createSqliteLedger(path, { now: () => Date.now(), liveness });
+    expect(await ledger.row(save.id)).toMatchObject({ state: "dispatching", sent: true, fence: 1 });
+    const claims = await ledger.claim(batch([save], { owner: here }));
+    expect(claims).toMatchObject({
+      claims: [
+        { kind: "settled", replayed: false, row: { outcome: { status: "result_unknown", reason: "host_gone" } } },
+      ],
+    });
+    await ledger.close();
+  });
+
+  it("L2 a living process keeps what it is sending from another", async () => {
+    const child = start("begin", path);
+    expect(await child.said()).toBe("begun");
+    const { liveness, owner: here } = createOwner();
+    const ledger = createSqliteLedger(path, { now: () => Date.now(), liveness });
+    const result = await ledger.claim(batch([operation()], { owner: here }));
+    expect(result).toMatchObject({ claims: [{ kind: "busy", owner: { pid: child.process.pid } }] });
+    await child.end();
+    await ledger.close();
+  });
+
+  it("L7 everything is there after it is opened again", async () => {
+    const at = await world((deps) => createSqliteLedger(path, deps));
+    await fill(at);
+    const before = await everything(at);
+    await at.ledger.close();
+    const again: World = { ...at, ledger: createSqliteLedger(path, at.deps) };
+    expect(await everything(again)).toEqual(before);
+    expect(await claimOne(again, operation({ proposalId: "p9" }), { threadId: "t9" })).toMatchObject({ seq: 1 });
+    expect(await stands(again, operation({ index: 2 }))).toBe("result_unknown (deadline) by host");
+    await again.ledger.close();
+  });
+
+  it("C132 what one process saw of the time, the next one knows", async () => {
+    const asked = operation({ decision: "ask" });
+    const at = await world((deps) => createSqliteLedger(path, deps));
+    const yes = await approve(at, asked);
+    at.clock.now += 60_001;
+    await at.ledger.renew(owner("a"), 1);
+    await at.ledger.close();
+    at.clock.now -= 60_001;
+    const next: World = { ...at, ledger: createSqliteLedger(path, at.deps) };
+    await claimOne(next, asked, { verdicts: [yes] });
+    expect(await stands(next, asked)).toBe("rejected (expired) by expiry");
+    await next.ledger.close();
+  });
+});
+
+describe("SQLite ledger and its file", () => {
+  const deps: LedgerDeps = { now: () => 0, liveness: () => "alive" };
+  const failure = (open: () => unknown): ToolgateError => {
+    try {
+      open();
+    } catch (error) {
+      if (error instanceof ToolgateError) return error;
+      throw error;
+    }
+    throw new Error("expected a ToolgateError");
+  };
+
+  it("is made with its folder, for its user alone, in WAL mode with full synchronisation", async () => {
+    const db = new Database(":memory:");
+    db.close();
+    await createSqliteLedger(path, deps).close();
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    expect(statSync(join(folder, "state")).mode & 0o777).toBe(0o700);
+    const handle = new Database(path);
+    await createSqliteLedger(handle, deps).close();
+    expect(handle.open).toBe(true); // whoever opened it closes it
+    expect(handle.pragma("journal_mode", { simple: true })).toBe("wal");
+    expect(handle.pragma("synchronous", { simple: true })).toBe(2);
+    expect(handle.pragma("busy_timeout", { simple: true })).toBe(5_000);
+    handle.close();
+  });
+
+  it("refuses a store of a later version and leaves it as it is (C153)", () => {
+    mkdirSync(join(folder, "state"));
+    const later = new Database(path);
+    later.pragma("user_version = 99");
+    later.close();
+    const error = failure(() => createSqliteLedger(path, deps));
+    expect(error.code).toBe("store_version");
+    expect(error.message).toBe("the store has version 99; this toolgate reads up to 1");
+    const after = new Database(path);
+    expect(after.pragma("user_version", { simple: true })).toBe(99);
+    expect(after.prepare("SELECT count(*) AS n FROM sqlite_schema").get()).toEqual({ n: 0 });
+    after.close();
+  });
+
+  it.each([
+    ["under a file", () => join(folder, "file", "store.db")],
+    ["that is a folder", () => folder],
+    ["that is no database", () => join(folder, "file")],
+  ])("says in words that a path %s cannot be used", (_, bad) => {
+    writeFileSync(join(folder, "file"), "this is not a database, whatever its name may say".repeat(20));
+    const error = failure(() => createSqliteLedger(bad(), deps));
+    expect(error.code).toBe("store_failed");
+    expect(error.message).toContain(bad());
+    expect(error.hint).toMatch(/^(check that the path|the file is no store)/);
+  });
+
+  it("says in words that a file is read-only", async () => {
+    await createSqliteLedger(path, deps).close();
+    const handle = new Database(path, { readonly: true });
+    const ledger = createSqliteLedger(handle, deps);
+    await expect(ledger.sweep({ reads: true })).rejects.toMatchObject({ code: "store_failed" });
+    handle.close();
+    await expect(ledger.threads()).rejects.toMatchObject({ code: "store_failed", hint: "open the store again" });
+  });
+
+  it("says in words that another process holds the file, and nothing was changed (C141)", async () => {
+    const holder = new Database(path.replace("state", "."));
+    const handle = new Database(path.replace("state", "."));
+    const ledger = createSqliteLedger(handle, deps);
+    handle.pragma("busy_timeout = 1");
+    holder.exec("BEGIN IMMEDIATE");
+    await expect(ledger.claim(batch([operation()]))).rejects.toMatchObject({
+      code: "store_failed",
+      hint: "another process holds the store; try again when it is done",
+    });
+    holder.exec("ROLLBACK");
+    expect(await ledger.row(operation().id)).toBeUndefined();
+    for (const db of [holder, handle]) db.close();
+  });
+});
+
+async function fill(at: World): Promise<void> {
+  const [one, two, three] = [operation(), read({ index: 1 }), operation({ index: 2 })] as const;
+  await propose(at, [one, two, three]);
+  await run(at, one, OK);
+  await claimOne(at, two);
+  await approve(at, operation({ index: 3, decision: "ask" }));
+  await run(at, three, UNKNOWN);
+  await at.ledger.resolve(three.id, "leave", { by: "someone", note: "later" });
+}
+
+async function everything({ ledger }: World): Promise<unknown> {
+  return {
+    threads: await ledger.threads(),
+    operations: await ledger.operations("t1"),
+    proposal: await ledger.proposal("p1"),
+    requests: await ledger.modelRequests("t1", "turn-1"),
+    asked: await ledger.asked([operation({ index: 3 }).id]),
+    unknowns: await ledger.unknowns(),
+    standing: await ledger.standing(query([])),
+  };
+}
