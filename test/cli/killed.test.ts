@@ -1,7 +1,9 @@
 // A host that is killed with a call in flight: the next process finds out what can be known, and nothing is sent twice.
 // (G6, G7; F10)
 
+import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { inProcessJson } from "./in-process.js";
 import { type Report, type Step, Workspace } from "./support.js";
 
 const TIME = 120_000;
@@ -30,6 +32,8 @@ async function killedAt(event: "effect" | "accepted"): Promise<void> {
   expect(await ended).toMatchObject({ signal: "SIGKILL", stdout: "" });
 }
 
+const json = (...args: string[]) => inProcessJson([...args, "--config", join(place.folder, "toolgate.json")]);
+
 const endings = (value: Report) =>
   value.operations.map((item: Report) => [item.alias, item.status, item.reason, item.sent]);
 
@@ -55,16 +59,16 @@ describe("a write in flight", () => {
     expect(place.log("effect")).toHaveLength(1);
 
     const [unknown] = next.value.unknowns;
-    const listed = await place.json("unknowns");
-    expect(listed).toEqual({ code: 0, value: { unknowns: [{ ...unknown, threadId: "t" }] } });
+    const listed = await json("unknowns");
+    expect(listed).toMatchObject({ code: 0, value: { unknowns: [{ ...unknown, threadId: "t" }] } });
 
-    const left = await place.json("resolve", unknown.operationId, "--leave", "--note", "nobody knows");
+    const left = await json("resolve", unknown.operationId, "--leave", "--note", "nobody knows");
     expect(left.code).toBe(4);
     expect(left.value).toMatchObject({ status: "result_unknown", answer: "I cannot tell." });
     expect(endings(left.value)).toEqual([
       ["mcp__deploy__trigger", "result_unknown", "host_gone", true],
-      ["mcp__deploy__trigger", "rejected", "halted", false],
       ["mcp__deploy__status", "ok", "success", true],
+      ["mcp__deploy__trigger", "rejected", "halted", false],
     ]);
     expect(place.log("effect")).toHaveLength(1);
   });
@@ -72,15 +76,15 @@ describe("a write in flight", () => {
   test("--happened: the run finishes, 0, and a second word is already_settled", { timeout: TIME }, async () => {
     configure([{ calls: [trigger("staging")] }, { say: "It is deployed." }], slow);
     await killedAt("effect");
-    const { value } = await place.json("unknowns"); // before any run: the ledger alone knows
+    const { value } = await json("unknowns"); // before any run: the ledger alone knows
     const [{ operationId }] = value.unknowns;
 
-    const settled = await place.json("resolve", operationId, "--happened");
+    const settled = await json("resolve", operationId, "--happened");
     expect(settled.code).toBe(0);
     expect(settled.value).toMatchObject({ status: "done", answer: "It is deployed.", unknowns: [] });
     expect(endings(settled.value)).toEqual([["mcp__deploy__trigger", "ok", "resolved", true]]);
 
-    const again = await place.json("resolve", operationId, "--did-not-happen");
+    const again = await json("resolve", operationId, "--did-not-happen");
     expect(again).toMatchObject({ code: 1, value: { status: "error", error: { code: "already_settled" } } });
     expect(place.log("effect")).toHaveLength(1);
   });

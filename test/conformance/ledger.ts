@@ -198,6 +198,16 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       expect(await claimOne(at, save, { owner: owner("a") })).toEqual(busy);
     });
 
+    it("L2 while a call of the batch is being sent, the writes behind it are not taken from the run that sends", async () => {
+      const at = await fresh();
+      const [first, second] = [operation(), operation({ index: 1 })];
+      await at.ledger.claim(batch([first, second]));
+      await at.ledger.begin(first.id, 1);
+      const claims = claimsOf(await at.ledger.claim(batch([first, second], { owner: owner("b") })));
+      expect(claims.map((claim) => claim.kind)).toEqual(["busy", "busy"]);
+      expect(await rowOf(at, second)).toMatchObject({ owner: owner("a"), fence: 1 });
+    });
+
     it("L2 an owner that cannot be asked keeps its claim until its lease lapses", async () => {
       const at = await fresh();
       const save = operation();

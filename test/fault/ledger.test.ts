@@ -123,8 +123,6 @@ describe("SQLite ledger and its file", () => {
   };
 
   it("is made with its folder, for its user alone, in WAL mode with full synchronisation", async () => {
-    const db = new Database(":memory:");
-    db.close();
     await createSqliteLedger(path, deps).close();
     expect(statSync(path).mode & 0o777).toBe(0o600);
     expect(statSync(join(folder, "state")).mode & 0o777).toBe(0o700);
@@ -148,6 +146,7 @@ describe("SQLite ledger and its file", () => {
     const after = new Database(path);
     expect(after.pragma("user_version", { simple: true })).toBe(99);
     expect(after.prepare("SELECT count(*) AS n FROM sqlite_schema").get()).toEqual({ n: 0 });
+    expect(after.pragma("journal_mode", { simple: true })).toBe("delete");
     after.close();
   });
 

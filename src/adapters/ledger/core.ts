@@ -17,9 +17,8 @@ export function createLedger(store: Store, deps: LedgerDeps): Ledger {
   function* open(tables: Tables): Steps<Session> {
     const at = deps.now();
     const stored = yield* get(tables.clock());
-    const own = advance(seen, at);
-    const moment =
-      stored === undefined ? own : later(advance(stored, at), seen === undefined ? advance(stored, at) : own);
+    const ways = [seen, stored].flatMap((last) => (last === undefined ? [] : [advance(last, at)]));
+    const moment = ways.length === 0 ? advance(undefined, at) : ways.reduce(later);
     seen = moment;
     return { tables, moment, now: at, liveness: deps.liveness };
   }
@@ -35,7 +34,10 @@ export function createLedger(store: Store, deps: LedgerDeps): Ledger {
     });
 
   return {
-    putSnapshot: (snapshot) => write(({ tables }) => get(tables.addSnapshot(snapshot))),
+    putSnapshot: async (snapshot) => {
+      if (await read(({ tables }) => get(tables.hasSnapshot(snapshot.id)))) return; // the usual case writes nothing
+      await write(({ tables }) => get(tables.addSnapshot(snapshot)));
+    },
     snapshot: (id) => read(({ tables }) => get(tables.snapshot(id))),
 
     propose: (record) =>

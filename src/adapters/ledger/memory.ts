@@ -67,6 +67,7 @@ function memoryTables(): Tables {
     addSnapshot: (snapshot) => {
       if (!snapshots.has(snapshot.id)) snapshots.set(snapshot.id, copy(snapshot));
     },
+    hasSnapshot: (id) => snapshots.has(id),
     snapshot: (id) => maybe(snapshots.get(id)),
 
     addModelRequest: (record) => {

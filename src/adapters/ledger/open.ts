@@ -7,7 +7,7 @@ import { closeSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 import Database from "better-sqlite3";
 import { ToolgateError } from "../../contracts/index.js";
-import { migrate } from "./schema.js";
+import { migrate, refuseLater } from "./schema.js";
 
 /** Milliseconds to wait for another process that holds the file. */
 const BUSY_MS = 5_000;
@@ -29,6 +29,7 @@ export function openStore(db: Database.Database | string): Database.Database {
 
 function prepare(db: Database.Database): Database.Database {
   db.pragma(`busy_timeout = ${BUSY_MS}`);
+  refuseLater(db); // before anything of it is changed
   db.pragma("synchronous = FULL"); // O1
   if (!db.memory && db.pragma("journal_mode", { simple: true }) !== "wal") turnOnWal(db);
   migrate(db);

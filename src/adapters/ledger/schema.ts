@@ -116,22 +116,26 @@ const MIGRATIONS: readonly string[] = [
 /** The version this code reads and writes. */
 export const SCHEMA_VERSION = MIGRATIONS.length;
 
-/** Brings a database to this version. Throws `store_version` for one that is ahead of it. */
+/** Brings a database to this version. */
 export function migrate(db: Database): void {
   if (versionOf(db) === SCHEMA_VERSION) return;
   db.transaction(() => {
-    const version = versionOf(db); // again, under the write lock: another process may have been first
-    if (version > SCHEMA_VERSION) {
-      throw new ToolgateError(
-        "store_version",
-        `the store has version ${version}; this toolgate reads up to ${SCHEMA_VERSION}`,
-        "use the toolgate that wrote it, or another store path",
-        { data: { version, supported: SCHEMA_VERSION } },
-      );
-    }
-    for (const migration of MIGRATIONS.slice(version)) db.exec(migration);
+    refuseLater(db); // again, under the write lock: another process may have been first
+    for (const migration of MIGRATIONS.slice(versionOf(db))) db.exec(migration);
     db.pragma(`user_version = ${SCHEMA_VERSION}`);
   }).immediate();
+}
+
+/** Throws `store_version` for a database that is ahead of this version. (M2) */
+export function refuseLater(db: Database): void {
+  const version = versionOf(db);
+  if (version <= SCHEMA_VERSION) return;
+  throw new ToolgateError(
+    "store_version",
+    `the store has version ${version}; this toolgate reads up to ${SCHEMA_VERSION}`,
+    "use the toolgate that wrote it, or another store path",
+    { data: { version, supported: SCHEMA_VERSION } },
+  );
 }
 
 function versionOf(db: Database): number {

@@ -75,7 +75,7 @@ function threadTables(sql: Sql): Pick<Tables, "threads" | "touch" | "nextSeq" | 
 
 function modelTables(
   sql: Sql,
-): Pick<Tables, "addSnapshot" | "snapshot" | "addModelRequest" | "modelRequests" | "proposal"> {
+): Pick<Tables, "addSnapshot" | "hasSnapshot" | "snapshot" | "addModelRequest" | "modelRequests" | "proposal"> {
   const addSnapshot = sql.prepare("INSERT OR IGNORE INTO snapshots (id, body) VALUES (?, ?)");
   const hasSnapshot = sql.prepare("SELECT 1 FROM snapshots WHERE id = ?");
   const snapshot = sql.prepare("SELECT body FROM snapshots WHERE id = ?");
@@ -95,9 +95,9 @@ function modelTables(
   const byProposal = select("proposal_id = ?");
   return {
     addSnapshot: (body) => {
-      if (hasSnapshot.one(toCell(body.id))) return;
       addSnapshot.run(toCell(body.id), gzipSync(JSON.stringify(body)));
     },
+    hasSnapshot: (id) => hasSnapshot.one(toCell(id)) !== undefined,
     snapshot: (id: Digest) => {
       const body = snapshot.one(toCell(id))?.body;
       return Buffer.isBuffer(body) ? (JSON.parse(gunzipSync(body).toString("utf8")) as ToolSnapshot) : undefined;

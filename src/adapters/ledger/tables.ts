@@ -79,6 +79,7 @@ export interface Tables {
 
   /** Keeps the first body stored under an id. */
   addSnapshot(snapshot: ToolSnapshot): Reply<void>;
+  hasSnapshot(id: Digest): Reply<boolean>;
   snapshot(id: Digest): Reply<ToolSnapshot | undefined>;
 
   /** False when the request id is known. A proposal id that is known keeps its first proposal. */

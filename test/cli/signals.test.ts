@@ -1,0 +1,71 @@
+// Ctrl-C and SIGTERM: nothing more is sent, a write in flight gets its time, the thread goes on later. (S1 of main.ts)
+
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { type Report, Workspace } from "./support.js";
+
+const TIME = 120_000;
+const trigger = (environment: string) => ({ name: "mcp__deploy__trigger", args: { environment } });
+
+let place: Workspace;
+beforeEach(() => {
+  place = new Workspace();
+});
+afterEach(() => place.end());
+
+function configure(env: Readonly<Record<string, string>>, more: object = {}): void {
+  place.configure([{ calls: [trigger("staging"), trigger("production")] }, { say: "Both are deployed." }], {
+    mcpServers: { deploy: place.server("deploy", env) },
+    permissions: { allow: ["mcp__deploy__*"] },
+    ...more,
+  });
+}
+
+const endings = (value: Report) => value.operations.map((item: Report) => [item.status, item.reason]);
+
+test("Ctrl-C: the write in flight is settled, the next one is not begun, and the thread goes on", {
+  timeout: TIME,
+}, async () => {
+  configure({ DEPLOY_MODE: "slow", DEPLOY_DELAY_MS: "1500" });
+  const { child, ended } = place.start(["run", "deploy it", "--thread", "t"]);
+  await place.logged("effect");
+  child.kill("SIGINT");
+  const { code, stdout, stderr } = await ended;
+  expect({ code, stdout }).toEqual({ code: 130, stdout: "" });
+  expect(stderr).toBe(
+    [
+      "thread: t",
+      "toolgate: stopping; a write in flight gets a moment to be answered",
+      "toolgate: stopped; `toolgate run --thread t` goes on",
+      "",
+    ].join("\n"),
+  );
+  expect(place.log("effect").map((event) => event.arguments)).toEqual([{ environment: "staging" }]);
+  expect(place.log("cancelled")).toEqual([]);
+
+  configure({});
+  const next = await place.json("run", "--thread", "t");
+  expect(next).toMatchObject({ code: 0, value: { status: "done", answer: "Both are deployed." } });
+  expect(endings(next.value)).toEqual([
+    ["ok", "success"],
+    ["ok", "success"],
+  ]);
+  expect(place.log("effect").map((event) => event.arguments)).toEqual([
+    { environment: "staging" },
+    { environment: "production" },
+  ]);
+});
+
+test("SIGTERM: no answer within its time leaves the outcome unknown; nothing is sent again", {
+  timeout: TIME,
+}, async () => {
+  configure({ DEPLOY_MODE: "slow", DEPLOY_DELAY_MS: "60000" }, { lateAnswerMs: 100 });
+  const { child, ended } = place.start(["run", "deploy it", "--thread", "t", "--json"]);
+  await place.logged("effect");
+  child.kill("SIGTERM");
+  expect(await ended).toMatchObject({ code: 143, stdout: "" });
+
+  const next = await place.json("run", "--thread", "t");
+  expect(next).toMatchObject({ code: 4, value: { status: "result_unknown" } });
+  expect(endings(next.value)[0]?.[0]).toBe("result_unknown");
+  expect(place.log("effect")).toHaveLength(1);
+});

@@ -1,0 +1,206 @@
+// LangGraph Studio's server (`langgraphjs dev`) with the graph of graphs/agent.ts: no key, no network, the same gate.
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { copyFileSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { Client } from "@langchain/langgraph-sdk";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { readLog } from "../../servers/log.js";
+import { stdio } from "../support/agent.js";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const trigger = (environment: string, id: string) => ({ name: "mcp__deploy__trigger", args: { environment }, id });
+const status = (id: string) => ({ name: "mcp__deploy__status", args: {}, id });
+
+let folder = "";
+let server: ChildProcess;
+let client: Client;
+let url = "";
+const log = () => readLog(join(folder, "server.jsonl"), "effect");
+
+/** A port that nobody listens on now. */
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, "127.0.0.1");
+  await once(probe, "listening");
+  const { port } = probe.address() as { port: number };
+  probe.close();
+  await once(probe, "close");
+  return port;
+}
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "toolgate-studio-"));
+  for (const name of ["graphs", "src", "node_modules", "package.json", "tsconfig.json"])
+    symlinkSync(join(root, name), join(folder, name));
+  copyFileSync(join(root, "langgraph.json"), join(folder, "langgraph.json"));
+  const many = Array.from({ length: 25 }, (_, index) => ({ calls: [status(`s${index}`)] }));
+  writeFileSync(
+    join(folder, "script.json"),
+    JSON.stringify([
+      { calls: [trigger("staging", "c1")] },
+      { say: "Deployed." },
+      { calls: [trigger("staging", "c2")] },
+      { say: "Again." },
+    ]),
+  );
+  writeFileSync(join(folder, "many.json"), JSON.stringify([...many, { say: "Looked 25 times." }]));
+  writeFileSync(
+    join(folder, "toolgate.json"),
+    JSON.stringify({
+      model: "scripted:script.json",
+      store: { kind: "sqlite", path: "store" },
+      mcpServers: { deploy: stdio("deploy", { SERVER_LOG: join(folder, "server.jsonl") }) },
+      permissions: { allow: ["mcp__deploy__status"] },
+      tools: { mcp__deploy__status: { effect: "read" } },
+    }),
+  );
+  await startServer("toolgate.json");
+}, 120_000);
+
+async function startServer(config: string): Promise<void> {
+  const port = await freePort();
+  url = `http://127.0.0.1:${port}`;
+  const cli = join(root, "node_modules/@langchain/langgraph-cli/dist/cli/cli.mjs");
+  const env = { PATH: process.env.PATH, HOME: folder, TOOLGATE_CONFIG: join(folder, config) };
+  server = spawn(
+    process.execPath,
+    [cli, "dev", "--no-browser", "--no-reload", "--host", "127.0.0.1", "--port", String(port)],
+    {
+      cwd: folder,
+      env,
+      detached: true, // a group of its own: the cli starts a server process that would outlive it
+      stdio: ["ignore", "pipe", "pipe"],
+    },
+  );
+  let said = "";
+  await new Promise<void>((resolve, reject) => {
+    const look = (chunk: Buffer) => {
+      said += chunk.toString();
+      if (said.includes("Server running at")) resolve();
+    };
+    server.stdout?.on("data", look);
+    server.stderr?.on("data", look);
+    server.once("exit", (code) => reject(new Error(`langgraphjs dev ended with ${code}: ${said.slice(-2_000)}`)));
+  });
+  client = new Client({ apiUrl: url, apiKey: null });
+}
+
+async function stopServer(): Promise<void> {
+  if (server.exitCode !== null || server.signalCode !== null) return;
+  const ended = once(server, "exit");
+  process.kill(-(server.pid as number), "SIGTERM");
+  await ended;
+}
+
+afterAll(async () => {
+  await stopServer();
+  rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+});
+
+const ask = (content: string) => ({ messages: [{ role: "user", content }] });
+type State = {
+  messages: { type: string; content: string }[];
+  snapshot?: { id: string };
+  operations: { status: string }[];
+};
+
+describe("langgraphjs dev", () => {
+  test("serves the assistant, the drawing with the seven node ids and the state's schema without starting a server", async () => {
+    const [assistant] = await client.assistants.search();
+    const { nodes } = await client.assistants.getGraph(assistant?.assistant_id as string);
+    expect(
+      nodes
+        .map((node) => node.id)
+        .filter((id) => !String(id).startsWith("__"))
+        .sort(),
+    ).toEqual(["approval", "discover", "execute", "gate", "model", "observe", "result_unknown"]);
+    const schemas = await client.assistants.getSchemas(assistant?.assistant_id as string);
+    expect(Object.keys((schemas.state_schema as { properties: object }).properties)).toEqual(
+      expect.arrayContaining(["messages", "snapshot", "operations", "halt", "ledgerSeq", "connected", "stateVersion"]),
+    );
+    expect(Object.keys((schemas.input_schema as { properties: object }).properties)).toEqual(["messages"]);
+    expect(readLog(join(folder, "server.jsonl"))).toEqual([]);
+  });
+
+  test("a run stops at approval, is resumed, and its history carries the snapshot id; a fork asks again", async () => {
+    const thread = await client.threads.create();
+    const id = thread.thread_id;
+    await client.runs.wait(id, "agent", { input: ask("deploy") });
+    const paused = await client.threads.getState<State>(id);
+    expect(paused.next).toEqual(["approval"]);
+    const payload = paused.tasks[0]?.interrupts[0]?.value as {
+      kind: string;
+      actionRequests: { approvalId: string; args: object }[];
+    };
+    expect([payload.kind, payload.actionRequests[0]?.args]).toEqual(["approval", { environment: "staging" }]);
+    expect(log()).toHaveLength(0);
+
+    const answer = { decisions: { [payload.actionRequests[0]?.approvalId as string]: { type: "approve" } } };
+    await client.runs.wait(id, "agent", { command: { resume: answer } });
+    expect(log()).toHaveLength(1);
+    const done = await client.threads.getState<State>(id);
+    expect([done.next, done.values.messages.at(-1)?.content]).toEqual([[], "Deployed."]);
+
+    const history = await client.threads.getHistory<State>(id, { limit: 50 });
+    const withCalls = history.filter((state) => state.values.messages?.length > 1);
+    expect(withCalls.length).toBeGreaterThan(4);
+    expect(new Set(withCalls.map((state) => state.values.snapshot?.id))).toEqual(new Set([done.values.snapshot?.id]));
+
+    const beforeExecute = history.find((state) => state.next[0] === "execute");
+    await client.runs.wait(id, "agent", { input: null, checkpoint: beforeExecute?.checkpoint as never });
+    expect(log()).toHaveLength(1); // answered from the ledger
+
+    const beforeModel = history.find((state) => state.next[0] === "model" && state.values.messages.length === 1);
+    const fork = await client.threads.updateState(id, {
+      values: { messages: [{ role: "user", content: "once more" }] },
+      checkpoint: beforeModel?.checkpoint as never,
+    } as never);
+    // The dev server remembers the checkpoint of the thread's last run: the fork is named.
+    await client.runs.wait(id, "agent", {
+      input: null,
+      checkpoint: (fork as unknown as { checkpoint: never }).checkpoint,
+    });
+    expect((await client.threads.getState<State>(id)).next).toEqual(["approval"]);
+    expect(log()).toHaveLength(1);
+  });
+
+  test("G9: a jump past the gate and forged configuration send nothing", async () => {
+    const before = log().length;
+    const thread = await client.threads.create();
+    const id = thread.thread_id;
+    await client.runs.wait(id, "agent", { input: ask("deploy") });
+    await client.runs.wait(id, "agent", { command: { goto: "execute" } as never }).catch(() => undefined);
+    await client.runs
+      .wait(id, "agent", { command: { goto: "execute", update: { operations: [] } } as never })
+      .catch(() => undefined);
+    await client.runs
+      .wait(null, "agent", { input: ask("deploy"), command: { goto: "execute" } as never })
+      .catch(() => undefined);
+    expect(log()).toHaveLength(before);
+    expect((await client.threads.getState<State>(id)).next).toEqual(["approval"]);
+  });
+
+  test("25 calls in one turn end without a recursion error", async () => {
+    await stopServer();
+    writeFileSync(
+      join(folder, "many-config.json"),
+      JSON.stringify({
+        model: "scripted:many.json",
+        store: { kind: "sqlite", path: "store" },
+        mcpServers: { deploy: stdio("deploy", { SERVER_LOG: join(folder, "server.jsonl") }) },
+        permissions: { allow: ["mcp__deploy__status"] },
+        tools: { mcp__deploy__status: { effect: "read" } },
+      }),
+    );
+    await startServer("many-config.json");
+    const thread = await client.threads.create();
+    await client.runs.wait(thread.thread_id, "agent", { input: ask("look 25 times") });
+    const done = await client.threads.getState<State>(thread.thread_id);
+    expect(done.values.messages.at(-1)?.content).toBe("Looked 25 times.");
+    expect(done.values.messages.filter((message) => message.type === "tool")).toHaveLength(25);
+  }, 120_000);
+});
