@@ -17,6 +17,7 @@ import { createSqliteLedger } from "./adapters/ledger/sqlite.js";
 import { createServers } from "./adapters/mcp/servers.js";
 import { resolveModel } from "./adapters/model/resolve.js";
 import { createSchemaChecker } from "./adapters/schema/checker.js";
+import { CheckpointSerializer } from "./adapters/store/checkpoint-serde.js";
 import { openCheckpointer } from "./adapters/store/checkpointer.js";
 import { createMemoryResults } from "./adapters/store/results-memory.js";
 import { createSqliteResults } from "./adapters/store/results-sqlite.js";
@@ -28,7 +29,28 @@ import { createRedactor, type ResultStore } from "./observation/index.js";
 import { compilePolicy, compileSettings, toolSettings } from "./policy/index.js";
 
 export type { PersonAnswer } from "./approval/index.js";
-export * from "./contracts/index.js";
+export {
+  ApprovalItem,
+  Config,
+  Decision,
+  ERROR_CODES,
+  type ErrorCode,
+  Finding,
+  Operation,
+  OperationItem,
+  OperationState,
+  Outcome,
+  OutcomeBy,
+  OutcomeStatus,
+  RejectedReason,
+  RunReport,
+  SettledReason,
+  ToolEntry,
+  ToolgateError,
+  ToolSnapshot,
+  ToolsReport,
+  UnknownItem,
+} from "./contracts/index.js";
 export type { Ledger } from "./execution/ledger.js";
 export type { Records } from "./graph/index.js";
 
@@ -91,8 +113,8 @@ export async function createToolgate(options: ToolgateOptions): Promise<Toolgate
     );
 
   const now = options.now ?? Date.now;
-  const { owner, liveness, hold, release, end } = createOwner();
-  const stores = openStores(config, { now, liveness });
+  const owners = ownersOf();
+  const stores = openStores(config, { now, liveness: owners.liveness });
   const ledger = options.ledger ?? stores.ledger;
   const redact = createRedactor(config.secrets);
   const servers = createServers(config.mcpServers, { now, redact, lateAnswerMs: config.lateAnswerMs });
@@ -112,9 +134,7 @@ export async function createToolgate(options: ToolgateOptions): Promise<Toolgate
     settings: settings.settings,
     model: once(async () => options.model ?? (await resolveModel(config.model))),
     tools,
-    owner,
-    hold,
-    release,
+    newOwner: owners.next,
     secret: config.approvals.secret ?? randomBytes(32).toString("base64url"),
     identify: options.identify ?? authenticatedUser,
     now,
@@ -149,7 +169,7 @@ export async function createToolgate(options: ToolgateOptions): Promise<Toolgate
       await checker.close();
       await ledger.close();
       stores.close();
-      end();
+      owners.end();
     }),
   };
 }
@@ -185,7 +205,7 @@ function openStores(config: Config, deps: LedgerDeps): Stores {
       return {
         ledger: createMemoryLedger(deps),
         results: createMemoryResults(),
-        checkpointer: new MemorySaver(),
+        checkpointer: new MemorySaver(new CheckpointSerializer()),
         close: () => undefined,
       };
     case "sqlite": {
@@ -238,6 +258,38 @@ function refuseClashes(tools: readonly StructuredToolInterface[]): void {
     }
     seen.add(name);
   }
+}
+
+/** One owner a run, forgotten when it holds nothing any more. */
+function ownersOf() {
+  const { liveness, end } = createOwner();
+  end(); // only its eyes are used
+  const living = new Set<ReturnType<typeof createOwner>>();
+  return {
+    liveness,
+    next() {
+      const handle = createOwner();
+      const held = new Set<string>();
+      living.add(handle);
+      return {
+        owner: handle.owner,
+        hold(operationId: string) {
+          held.add(operationId);
+          handle.hold(operationId);
+        },
+        release(operationId: string) {
+          held.delete(operationId);
+          handle.release(operationId);
+          if (held.size > 0) return;
+          handle.end();
+          living.delete(handle);
+        },
+      };
+    },
+    end() {
+      for (const handle of living) handle.end();
+    },
+  };
 }
 
 function authenticatedUser(runtime: LangGraphRunnableConfig): string | undefined {

@@ -48,8 +48,7 @@ export interface RunDeps {
   readonly leaseMs: number;
   /** Epoch milliseconds. */
   readonly now: () => number;
-  /** Marks an operation as in flight in this process, so that nobody takes its owner for gone. */
-  readonly hold: (operationId: Digest) => void;
+  /** Says that an operation, held since before its claim, is no longer in flight: whoever looks may take its owner for gone. */
   readonly release: (operationId: Digest) => void;
   /** Stores a result's body for the thread. */
   readonly keep: (result: unknown) => Promise<ResultRef>;
@@ -70,6 +69,7 @@ export async function runBatch(
   options: { readonly parallelReads: number; readonly signal?: AbortSignal | undefined },
 ): Promise<Ran[]> {
   const ran: Ran[] = [];
+  const listening = new Set<Digest>();
   let unknownWrite: Operation | undefined;
   const lease = { until: deps.now() + deps.leaseMs };
   const stopHeartbeat = deps.every(Math.max(1, Math.floor(deps.leaseMs / 3)), () => {
@@ -88,7 +88,7 @@ export async function runBatch(
         group.map((dispatch) =>
           unknownWrite !== undefined && dispatch.terms.effect === "write"
             ? haltOne(dispatch, unknownWrite, deps)
-            : runOne(dispatch, deps, lease, options.signal),
+            : runOne(dispatch, deps, lease, listening, options.signal),
         ),
       );
       ran.push(...settled);
@@ -98,6 +98,7 @@ export async function runBatch(
     }
   } finally {
     stopHeartbeat();
+    for (const { operation } of dispatches) if (!listening.has(operation.id)) deps.release(operation.id);
   }
   return ran;
 }
@@ -133,29 +134,25 @@ async function runOne(
   dispatch: Dispatch,
   deps: RunDeps,
   lease: { readonly until: number },
+  listening: Set<Digest>,
   signal: AbortSignal | undefined,
 ): Promise<Ran> {
   const { operation, fence, terms } = dispatch;
-  deps.hold(operation.id);
-  let listening = false;
-  try {
-    const begun = await deps.ledger.begin(operation.id, fence); // X1
-    if (begun.kind === "lost") throw deps.takenOver(operation);
-    if (begun.kind === "halted")
-      return { operationId: operation.id, ...(begun.row.outcome ? { outcome: begun.row.outcome } : {}) };
-    deps.progress({ phase: "sent", operation });
-    const call = dispatch.send(terms.effect === "read" ? signal : undefined, () => deps.now() < lease.until); // X2, X6
-    const evidence = await call.evidence;
-    const settled = await settle(dispatch, evidence, deps);
-    if (evidence.how === "deadline") {
-      listening = true;
-      deps.background(listen(dispatch, call, deps)); // X7
-    }
-    deps.progress({ phase: "settled", operation, outcome: settled.outcome as Outcome });
-    return settled;
-  } finally {
-    if (!listening) deps.release(operation.id);
+  const begun = await deps.ledger.begin(operation.id, fence); // X1
+  if (begun.kind === "lost") throw deps.takenOver(operation);
+  if (begun.kind === "halted") {
+    return { operationId: operation.id, ...(begun.row.outcome ? { outcome: begun.row.outcome } : {}) };
   }
+  deps.progress({ phase: "sent", operation });
+  const call = dispatch.send(terms.effect === "read" ? signal : undefined, () => deps.now() < lease.until); // X2, X6
+  const evidence = await call.evidence;
+  const settled = await settle(dispatch, evidence, deps);
+  if (evidence.how === "deadline") {
+    listening.add(operation.id);
+    deps.background(listen(dispatch, call, deps)); // X7
+  }
+  deps.progress({ phase: "settled", operation, outcome: settled.outcome as Outcome });
+  return settled;
 }
 
 async function settle(dispatch: Dispatch, evidence: CallEvidence, deps: RunDeps): Promise<Ran> {

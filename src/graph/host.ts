@@ -24,9 +24,8 @@ export interface Host {
   readonly model: () => Promise<BaseChatModel>;
   /** The host's own tools, by name. */
   readonly tools: ReadonlyMap<string, StructuredToolInterface>;
-  readonly owner: Owner;
-  readonly hold: (operationId: Digest) => void;
-  readonly release: (operationId: Digest) => void;
+  /** A new owner, for one run of `execute`: two runs of one process are two owners. */
+  readonly newOwner: () => RunOwner;
   /** Key of the seal on verdicts. */
   readonly secret: string;
   /** Who answers in this run. Contract: may throw; then nobody is identified. */
@@ -42,6 +41,13 @@ export interface Host {
   readonly redact: (text: string) => string;
   /** Says why JSON text cannot be taken as it stands (duplicate keys and the like); undefined when it can. */
   readonly jsonProblem: (text: string) => string | undefined;
+}
+
+/** Who claims in one run, and what it has in flight. An operation is held before it is claimed. */
+export interface RunOwner {
+  readonly owner: Owner;
+  readonly hold: (operationId: Digest) => void;
+  readonly release: (operationId: Digest) => void;
 }
 
 /** Nobody in particular. */

@@ -17,6 +17,7 @@ const json = (args: readonly string[], given: Surroundings = {}) => inProcessJso
 const ask = (given: Surroundings = {}) => run(["run", "hello", "--thread", "t"], given);
 const here = (text: string) => text.replaceAll(place.folder, "<folder>");
 
+const variable = (name: string) => `\${${name}}`;
 const trigger = (environment: string) => ({ name: "mcp__deploy__trigger", args: { environment } });
 
 function configure(script: readonly Step[], more: object = {}): void {
@@ -50,12 +51,12 @@ describe("the configuration", () => {
   });
 
   test("needs a variable that is not set", async () => {
-    configure([], { approvals: { secret: "${NO_SUCH_VARIABLE}" } });
+    configure([], { approvals: { secret: variable("NO_SUCH_VARIABLE") } });
     const { code, value } = await json(["run", "hello"]);
     expect({ code, error: value.error.code, hint: value.error.hint }).toEqual({
       code: 1,
       error: "config_variable",
-      hint: "set `NO_SUCH_VARIABLE`, or give a default: `${NO_SUCH_VARIABLE:-default}`",
+      hint: `set \`NO_SUCH_VARIABLE\`, or give a default: \`${variable("NO_SUCH_VARIABLE:-default")}\``,
     });
     expect(value.error.message).toContain("`approvals.secret` needs the variable `NO_SUCH_VARIABLE`, which is not set");
   });
@@ -143,7 +144,7 @@ describe("a server", () => {
   });
 
   test("that prints noise and exits: its code and last words, without the secret it said", async () => {
-    down({ command: process.execPath, args: ["-e", noise], env: { SECRET_WORD: "${WORD}" } });
+    down({ command: process.execPath, args: ["-e", noise], env: { SECRET_WORD: variable("WORD") } });
     const { code, stdout, stderr } = await ask({ env: { WORD: "correct-horse-battery" } });
     expect({ code, stdout }).toEqual({ code: 0, stdout: "Without it.\n" });
     expect(stderr).toMatch(/^server `bad` is not available: .*7/m);

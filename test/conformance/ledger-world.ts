@@ -46,7 +46,7 @@ export function owner(instance: string): Owner {
 export interface World {
   readonly ledger: Ledger;
   readonly clock: { now: number };
-  /** Owners that are not alive, by instance. */
+  /** Owners that are not alive, by instance; or for one operation, by its id. */
   readonly life: Map<string, "gone" | "unknown">;
   readonly deps: LedgerDeps;
 }
@@ -54,7 +54,10 @@ export interface World {
 export async function world(make: MakeLedger): Promise<World> {
   const clock = { now: START };
   const life = new Map<string, "gone" | "unknown">();
-  const deps: LedgerDeps = { now: () => clock.now, liveness: (of) => life.get(of.instance) ?? "alive" };
+  const deps: LedgerDeps = {
+    now: () => clock.now,
+    liveness: (of, id) => life.get(id) ?? life.get(of.instance) ?? "alive",
+  };
   return { ledger: await make(deps), clock, life, deps };
 }
 

@@ -8,14 +8,14 @@
 
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { type Digest, LOCAL, type OperationRow, type Outcome, rejected, ToolgateError } from "../../contracts/index.js";
-import type { Claim, ClaimRequest } from "../../execution/ledger.js";
+import type { Claim, ClaimBatch, ClaimRequest } from "../../execution/ledger.js";
 import { type Dispatch, runBatch } from "../../execution/run.js";
 import { toBody } from "../../observation/index.js";
 import { type Batch, type BatchCall, loadBatch, threadOf } from "../batch.js";
 import { CONNECT_SERVER } from "../builtins.js";
 import { dispatchOf } from "../dispatch.js";
 import { checkpointStored, DURABLE_WITHIN_MS } from "../durability.js";
-import type { Host } from "../host.js";
+import type { Host, RunOwner } from "../host.js";
 import type { GraphState, GraphUpdate, OperationView } from "../state.js";
 import { settledPart, viewOf, viewsOf } from "../views.js";
 import { alreadyRunning } from "./observe.js";
@@ -34,28 +34,27 @@ export function execute(host: Host) {
     const stopped = new Set(refused.map(({ call }) => call));
     const ready = runnable.filter((call) => !stopped.has(call));
 
-    const claimed = await host.ledger.claim({
-      threadId,
-      scope: host.config.scope,
-      turnId: batch.turnId,
-      proposalId: batch.proposalId,
-      ledgerSeq: state.ledgerSeq,
-      haltScope: host.config.haltScope,
-      owner: host.owner,
-      leaseMs: host.config.leaseMs,
-      ttlMs: host.config.approvals.ttlMs,
-      operations: ready.map(claimRequest),
-    });
-    if (claimed.kind === "ask") return { operations: await askedViews(host, state, threadId, claimed.operationIds) };
-    const busy = claimed.claims.find((claim) => claim.kind === "busy");
-    if (busy) throw alreadyRunning(threadId, { operation: byId(batch, busy.operationId).operation });
+    if (ready.length === 0) return afterwards(host, batch, state, []);
+    const mine = host.newOwner();
+    for (const { operation } of ready) mine.hold(operation.id);
+    let dispatched: Dispatch[] = [];
+    try {
+      const claimed = await host.ledger.claim(claimBatch(host, batch, state, mine, ready));
+      if (claimed.kind === "ask") return { operations: await askedViews(host, state, threadId, claimed.operationIds) };
+      const busy = claimed.claims.find((claim) => claim.kind === "busy");
+      if (busy) throw alreadyRunning(threadId, byId(batch, busy.operationId));
 
-    await runBatch(dispatches(host, batch, state, claimed.claims, runtime), runDeps(host, threadId, runtime), {
-      parallelReads: host.config.limits.parallelReads,
-      signal: runtime.signal,
-    });
-    runtime.signal?.throwIfAborted();
-    return afterwards(host, batch, state, claimed.claims);
+      dispatched = dispatches(host, batch, state, claimed.claims, runtime);
+      await runBatch(dispatched, runDeps(host, mine, threadId, runtime), {
+        parallelReads: host.config.limits.parallelReads,
+        signal: runtime.signal,
+      });
+      runtime.signal?.throwIfAborted();
+      return await afterwards(host, batch, state, claimed.claims);
+    } finally {
+      const running = new Set(dispatched.map(({ operation }) => operation.id)); // released by runBatch
+      for (const { operation } of ready) if (!running.has(operation.id)) mine.release(operation.id);
+    }
   };
 }
 
@@ -129,6 +128,27 @@ function refusalOf(host: Host, batch: Batch, call: BatchCall, outcome: Outcome) 
   };
 }
 
+function claimBatch(
+  host: Host,
+  batch: Batch,
+  state: GraphState,
+  { owner }: RunOwner,
+  ready: readonly BatchCall[],
+): ClaimBatch {
+  return {
+    threadId: batch.threadId,
+    scope: host.config.scope,
+    turnId: batch.turnId,
+    proposalId: batch.proposalId,
+    ledgerSeq: state.ledgerSeq,
+    haltScope: host.config.haltScope,
+    owner,
+    leaseMs: host.config.leaseMs,
+    ttlMs: host.config.approvals.ttlMs,
+    operations: ready.map(claimRequest),
+  };
+}
+
 function claimRequest(call: BatchCall): ClaimRequest {
   return {
     operation: call.operation,
@@ -165,14 +185,18 @@ function dispatches(
   );
 }
 
-function runDeps(host: Host, threadId: string, runtime: LangGraphRunnableConfig): Parameters<typeof runBatch>[1] {
+function runDeps(
+  host: Host,
+  mine: RunOwner,
+  threadId: string,
+  runtime: LangGraphRunnableConfig,
+): Parameters<typeof runBatch>[1] {
   return {
     ledger: host.ledger,
-    owner: host.owner,
+    owner: mine.owner,
     leaseMs: host.config.leaseMs,
     now: host.now,
-    hold: host.hold,
-    release: host.release,
+    release: mine.release,
     keep: (result) => host.results.put(threadId, toBody(result)),
     every: host.every,
     background: host.background,

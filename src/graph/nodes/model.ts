@@ -20,6 +20,7 @@ import {
   ToolgateError,
   type ToolSnapshot,
 } from "../../contracts/index.js";
+import { survives } from "../../observation/index.js";
 import { turnSpent } from "../../policy/index.js";
 import { threadOf } from "../batch.js";
 import { onDemand } from "../builtins.js";
@@ -165,7 +166,8 @@ function normalise(
   const calls = [
     ...(ai.tool_calls ?? []).map((call) => {
       const text = call.id === undefined ? undefined : raw.get(call.id);
-      const problem = notHashable(call.args) ?? (text === undefined ? undefined : host.jsonProblem(text));
+      const problem =
+        notHashable(call.args) ?? (text === undefined ? undefined : host.jsonProblem(text)) ?? revivable(call.args);
       return {
         name: call.name,
         id: unique(call.id),
@@ -204,14 +206,27 @@ function normalise(
   };
 }
 
-/** Arguments as the provider sent them, where the message still holds the text: the only place doubled keys can be seen. */
+/** Arguments that a checkpointer would bring back as something else than they are must not be stored, let alone approved. */
+function revivable(args: unknown): string | undefined {
+  return survives(args) ? undefined : "they hold what a checkpoint would not keep as it is (a key such as `lc`)";
+}
+
+/**
+ * Arguments as the provider sent them, where the message still holds the text: the only place where doubled keys can be
+ * seen, and where text that was cut off was not yet mended into an object.
+ */
 function rawArguments(message: AIMessage): Map<string, string> {
   const raw = new Map<string, string>();
+  const keep = (id: unknown, text: unknown) => {
+    if (typeof id === "string" && typeof text === "string" && text !== "") raw.set(id, text);
+  };
   const calls = (message.additional_kwargs as { tool_calls?: unknown }).tool_calls;
   for (const call of Array.isArray(calls) ? calls : []) {
     const { id, function: called } = (call ?? {}) as { id?: unknown; function?: { arguments?: unknown } };
-    if (typeof id === "string" && typeof called?.arguments === "string" && called.arguments !== "")
-      raw.set(id, called.arguments);
+    keep(id, called?.arguments);
+  }
+  for (const chunk of (message as { tool_call_chunks?: { id?: string; args?: string }[] }).tool_call_chunks ?? []) {
+    keep(chunk.id, chunk.args);
   }
   return raw;
 }
