@@ -1,7 +1,7 @@
 // The demo: `npm run demo`. Four scenes, each played with the real command and real servers, each with a verdict that is
 // computed from the servers' own log. No key and no network; ends with 1 when a verdict fails.
 
-import { Stage, say, type Told } from "./demo/stage.js";
+import { type Scene, Stage, say, type Told } from "./demo/stage.js";
 
 /** A sentence, and what was seen beside what was promised. */
 interface Verdict {

@@ -10,7 +10,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { readLog, type ServerEvent, type ServerEventName } from "../../servers/log.js";
-import type { ApprovalItem, RunReport } from "../../src/index.js";
+import type { RunReport } from "../../src/index.js";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 

@@ -6,6 +6,7 @@ import { escapeHidden, oneLine, ToolgateError } from "../contracts/index.js";
 import type { Context } from "./io.js";
 
 export interface Failure {
+  /** An `ErrorCode`, or one of the command's own: `internal` (nobody thought of it), `stopped` (by a signal). */
   readonly code: string;
   readonly message: string;
   readonly hint: string;
@@ -34,15 +35,19 @@ export function failureOf(error: unknown): Failure {
   if (error instanceof ToolgateError)
     return { code: error.code, message: clean(error.message), hint: clean(error.hint) };
   const message = clean(error instanceof Error ? error.message || error.name : String(error));
+  if (isStoreError(error))
+    return {
+      code: "store_failed",
+      message: `the store failed: ${message}`,
+      hint: "check the folder that `store.path` names, then run it again",
+    };
   return { code: "internal", message, hint: "run it again with --verbose to see where it comes from" };
 }
 
 /** What a run threw. `next`: the nodes the thread stands at, which say whose failure it was. */
 export function runFailure(error: unknown, next: readonly string[], goOn: string): Failure {
   const failure = failureOf(error);
-  if (error instanceof ToolgateError) return failure;
-  if (isStoreError(error))
-    return { ...failure, message: `the store failed: ${failure.message}`, hint: `mend that, then \`${goOn}\`` };
+  if (failure.code !== "internal") return failure;
   if (next.includes("model"))
     return {
       code: "model_failed",

@@ -1,6 +1,7 @@
 // Io: everything of the process that the command touches, in one place, so that the rest can be run without one.
 
 import type { Readable, Writable } from "node:stream";
+import { oneLine } from "../contracts/index.js";
 
 /** A stream a person types into. `setRawMode` is there at a terminal only. */
 export type Input = Readable & { readonly isTTY?: boolean; setRawMode?(raw: boolean): unknown };
@@ -52,6 +53,13 @@ export function isInteractive({ io, options }: Pick<Context, "io" | "options">):
 }
 
 /** A command as it must be typed here: with the caller's own `--config`. */
-export function commandLine({ options }: Pick<Context, "options">, rest: string): string {
-  return `toolgate ${rest}${options.config === DEFAULT_CONFIG ? "" : ` --config ${options.config}`}`;
+export function commandLine({ options }: Pick<Context, "options">, ...words: readonly string[]): string {
+  const config = options.config === DEFAULT_CONFIG ? [] : ["--config", options.config];
+  return ["toolgate", ...words, ...config].map(shellWord).join(" ");
+}
+
+/** Quoted where a shell would not take it as it stands. */
+function shellWord(word: string): string {
+  const line = oneLine(word);
+  return /^[\w@%+=:,./-]+$/.test(line) ? line : `'${line.replaceAll("'", "'\\''")}'`;
 }

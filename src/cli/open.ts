@@ -38,7 +38,7 @@ export async function withToolgate<T>(
   stop.addEventListener("abort", close);
   try {
     if (stop.aborted) throw new Stopped();
-    return await work({ toolgate, context, goOn: (threadId) => commandLine(context, `run --thread ${threadId}`) });
+    return await work({ toolgate, context, goOn: (threadId) => commandLine(context, "run", "--thread", threadId) });
   } catch (error) {
     throw redacted(error, toolgate);
   } finally {

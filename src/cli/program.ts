@@ -60,17 +60,23 @@ function failed(context: Context, error: unknown, help: string): number {
     io.stdout.write(help); // --help and --version
     return EXIT.done;
   }
-  if (error instanceof Stopped) {
-    const goOn =
-      error.threadId === undefined ? "" : `; \`${commandLine(context, `run --thread ${error.threadId}`)}\` goes on`;
-    context.note(`toolgate: stopped${goOn}`);
-    return EXIT.error; // the caller knows by which signal
-  }
+  if (error instanceof Stopped) return stopped(context, error);
   const shown = error instanceof CommanderError ? usageOf(error) : error;
   const failure = failureOf(shown);
   if (options.json) io.stdout.write(`${jsonLine({ status: "error", error: failure })}\n`); // P1
   tellFailure(context, failure, shown); // P2
   return shown instanceof UsageError ? EXIT.usage : EXIT.error; // P3
+}
+
+/** The caller knows by which signal, and ends with the code that goes with it. */
+function stopped(context: Context, { threadId }: Stopped): number {
+  const hint =
+    threadId === undefined ? "run it again" : `\`${commandLine(context, "run", "--thread", threadId)}\` goes on`;
+  const error = { code: "stopped", message: "stopped", hint };
+  const thread = threadId === undefined ? {} : { threadId };
+  if (context.options.json) context.io.stdout.write(`${jsonLine({ ...thread, status: "error", error })}\n`); // P1
+  tellFailure(context, error, undefined);
+  return EXIT.error;
 }
 
 function usageOf({ code, message }: CommanderError): UsageError {

@@ -7,7 +7,7 @@ import type { Style } from "./style.js";
 export interface ShowOptions {
   readonly style: Style;
   /** A command as the person must type it. */
-  readonly command: (rest: string) => string;
+  readonly command: (...words: readonly string[]) => string;
 }
 
 /** A turn: the answer, then what waits for a person. */
@@ -35,9 +35,9 @@ export function showApprovals(items: readonly (ApprovalItem & { threadId?: strin
     ),
     lines([
       "Answer with one of:",
-      `  ${options.command("approve ID")}`,
-      `  ${options.command("reject ID --reason TEXT")}`,
-      `  ${options.command("edit ID --args JSON")}`,
+      `  ${options.command("approve", "ID")}`,
+      `  ${options.command("reject", "ID", "--reason", "TEXT")}`,
+      `  ${options.command("edit", "ID", "--args", "JSON")}`,
     ]),
   ]);
 }
@@ -59,9 +59,9 @@ export function showUnknowns(items: readonly (UnknownItem & { threadId?: string 
     ),
     lines([
       "No further write of the thread runs until this is settled. Look there, then say what you found:",
-      `  ${options.command("resolve OPERATION_ID --happened")}`,
-      `  ${options.command("resolve OPERATION_ID --did-not-happen")}`,
-      `  ${options.command("resolve OPERATION_ID --leave")}`,
+      `  ${options.command("resolve", "OPERATION_ID", "--happened")}`,
+      `  ${options.command("resolve", "OPERATION_ID", "--did-not-happen")}`,
+      `  ${options.command("resolve", "OPERATION_ID", "--leave")}`,
     ]),
   ]);
 }

@@ -231,8 +231,14 @@ export interface Ledger {
   /** The current request of each operation, with its answer. */
   asked(operationIds: readonly Digest[]): Promise<Asked[]>;
   request(approvalId: string): Promise<Asked | undefined>;
-  /** Requests without a verdict whose operation is still `proposed` and that have not expired. */
-  openRequests(threadId?: string): Promise<(Asked & { readonly row: OperationRow })[]>;
+  /**
+   * Current requests that have not expired, of operations still `proposed` (or claimed by an owner that is gone), without
+   * a verdict; with `answered` also those whose verdict was not used yet, for hosts that must see whether it still verifies.
+   */
+  openRequests(
+    threadId?: string,
+    options?: { readonly answered?: boolean },
+  ): Promise<(Asked & { readonly row: OperationRow })[]>;
   /** Stores answers, each by compare-and-set: first wins. */
   answer(answers: readonly Answered[]): Promise<AnswerResult[]>;
 

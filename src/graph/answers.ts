@@ -2,7 +2,7 @@
 // command line or a service.
 
 import type { PersonAnswer } from "../approval/index.js";
-import { seal } from "../approval/index.js";
+import { seal, sealed } from "../approval/index.js";
 import { digest, type Operation, type OperationRow, operationId, rejected, type Verdict } from "../contracts/index.js";
 import type { Answered, AnswerResult, Asked } from "../execution/ledger.js";
 import type { Host } from "./host.js";
@@ -20,6 +20,12 @@ export async function storeAnswers(
   approver: string,
 ): Promise<AnswerResult[]> {
   return host.ledger.answer(answers.map(({ question, answer }) => answered(host, question, answer, approver)));
+}
+
+/** Questions that wait for a person: unanswered, or answered under a key that is gone. */
+export async function openQuestions(host: Host, threadId?: string): Promise<(Asked & { row: OperationRow })[]> {
+  const current = await host.ledger.openRequests(threadId, { answered: true });
+  return current.filter(({ verdict }) => verdict === undefined || !sealed(verdict, host.secret));
 }
 
 /** Why an answer was not taken, for the next question or the command line; undefined when it was. */

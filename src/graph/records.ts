@@ -10,7 +10,7 @@ import {
   ToolgateError,
   type UnknownItem,
 } from "../contracts/index.js";
-import { storeAnswers } from "./answers.js";
+import { openQuestions, storeAnswers } from "./answers.js";
 import { type Host, UNAUTHENTICATED } from "./host.js";
 import { toApprovalItem, toOperationItem, toUnknownItem } from "./items.js";
 
@@ -49,7 +49,7 @@ export function recordsOf(host: Host): Records {
       return (await host.ledger.operations(threadId)).map((row) => toOperationItem(row, false));
     },
     async requests(threadId) {
-      const open = await host.ledger.openRequests(threadId);
+      const open = await openQuestions(host, threadId);
       return open.map((one) => ({ ...toApprovalItem(one, one.row), threadId: one.request.threadId }));
     },
     async unknowns(threadId) {
@@ -61,7 +61,7 @@ export function recordsOf(host: Host): Records {
     async threads() {
       const [threads, open, unknown] = await Promise.all([
         host.ledger.threads(),
-        host.ledger.openRequests(),
+        openQuestions(host),
         host.ledger.unknowns(),
       ]);
       const asked = new Set(open.map((one) => one.request.threadId));

@@ -4,16 +4,18 @@ import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import type {
   ApprovalItem,
   OperationItem,
+  OperationRow,
   RunReport,
   ToolSnapshot,
   ToolsReport,
   UnknownItem,
 } from "../contracts/index.js";
 import { decide, toolSettings } from "../policy/index.js";
+import { openQuestions } from "./answers.js";
 import type { Host } from "./host.js";
 import { toApprovalItem, toOperationItem, toUnknownItem } from "./items.js";
 import { turnOf } from "./messages.js";
-import type { GraphState } from "./state.js";
+import type { GraphState, OperationView } from "./state.js";
 
 /** Reports the turn since the last user message. `state` undefined: the thread is new. */
 export async function reportTurn(
@@ -26,13 +28,16 @@ export async function reportTurn(
   const [requests, rows, open, unknown] = await Promise.all([
     host.ledger.modelRequests(threadId, turnId),
     host.ledger.operations(threadId, turnId),
-    host.ledger.openRequests(threadId),
+    openQuestions(host, threadId),
     host.ledger.unknowns(threadId),
   ]);
   const approvals: ApprovalItem[] = open.map((one) => toApprovalItem(one, one.row));
   const unknowns: UnknownItem[] = unknown.map(toUnknownItem);
   const replayed = replayedIn(messages);
-  const operations: OperationItem[] = rows.map((row) => toOperationItem(row, replayed.has(row.operation.id)));
+  const operations: OperationItem[] = [
+    ...inCallOrder(rows).map((row) => toOperationItem(row, replayed.has(row.operation.id))),
+    ...waiting(state?.operations ?? [], rows),
+  ];
   return {
     threadId,
     status: unknowns.length > 0 ? "result_unknown" : approvals.length > 0 ? "awaiting_approval" : "done",
@@ -70,6 +75,35 @@ export function reportTools(host: Host, snapshot: ToolSnapshot): ToolsReport {
     }),
     withheld: [...snapshot.withheld],
   };
+}
+
+/** By response, then by the place of the call in it; an edit stands behind what it replaces. */
+function inCallOrder(rows: readonly OperationRow[]): OperationRow[] {
+  const responses = [...new Set(rows.map((row) => row.operation.proposalId))];
+  return responses.flatMap((proposalId) =>
+    rows.filter((row) => row.operation.proposalId === proposalId).sort((a, b) => a.operation.index - b.operation.index),
+  );
+}
+
+/** Calls of the current batch that the ledger has no row of yet: they wait for a sibling's answer. */
+function waiting(views: readonly OperationView[], rows: readonly OperationRow[]): OperationItem[] {
+  const known = new Set(rows.map((row) => row.operation.id));
+  return views
+    .filter((view) => view.status === "ready" && !known.has(view.operationId))
+    .map(({ operationId, callId, alias, server, tool, effect, decision }) => ({
+      operationId,
+      callId,
+      alias,
+      server,
+      tool,
+      effect,
+      decision: decision?.kind ?? null,
+      status: "proposed",
+      reason: null,
+      by: null,
+      sent: false,
+      replayed: false,
+    }));
 }
 
 function answerOf(messages: readonly BaseMessage[]): string {

@@ -117,6 +117,20 @@ describe("the store", () => {
     ]);
   });
 
+  test("is no database", async () => {
+    configure([{ say: "Hello." }], { mcpServers: {}, permissions: {} });
+    await ask();
+    place.write(".toolgate/toolgate.sqlite", "x".repeat(5_000));
+    const { code, value } = await json(["threads"]);
+    expect({ code, status: value.status, error: value.error.code }).toEqual({
+      code: 1,
+      status: "error",
+      error: "store_failed",
+    });
+    expect(value.error.message).toContain("file is not a database");
+    expect(place.log()).toEqual([]);
+  });
+
   test("--verbose tells where it comes from, and nothing else does", async () => {
     place.write("taken", "a file");
     configure([], { store: { kind: "sqlite", path: "taken" }, approvals: { secret: "s".repeat(32) } });

@@ -108,3 +108,20 @@ test("a read in flight: it runs again and the run finishes, 0", { timeout: TIME 
   ]);
   expect(place.log("accepted")).toHaveLength(2);
 });
+
+test("two hosts on one thread: the second is told already_running, 1, and nothing is sent twice", {
+  timeout: TIME,
+}, async () => {
+  configure([{ calls: [trigger("staging")] }, { say: "It is deployed." }], {
+    DEPLOY_MODE: "slow",
+    DEPLOY_DELAY_MS: "60000",
+  });
+  const { child, ended } = place.start(["run", "deploy it", "--thread", "t", "--json"]);
+  await place.logged("effect");
+  const second = await json("run", "--thread", "t");
+  expect(second).toMatchObject({ code: 1, value: { status: "error", error: { code: "already_running" } } });
+  expect(place.log("effect")).toHaveLength(1);
+  child.kill("SIGKILL");
+  await ended;
+  expect(await json("run", "--thread", "t")).toMatchObject({ code: 4, value: { status: "result_unknown" } });
+});

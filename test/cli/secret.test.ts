@@ -1,8 +1,10 @@
 // The store's own secret. (K1 to K3 of secret.ts)
 
+import { execFile } from "node:child_process";
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { keptSecret } from "../../src/cli/secret.js";
 import { ToolgateError } from "../../src/contracts/index.js";
@@ -32,6 +34,20 @@ test("K1: made once, for its owner alone, and the same from then on", () => {
   expect(keptSecret(store)).toBe(secret);
   expect(statSync(join(store, "secret")).mode & 0o777).toBe(0o600);
   expect(readdirSync(store)).toEqual(["secret"]);
+});
+
+test("K2: processes that start side by side end up with the same one", async () => {
+  const module = new URL("../../src/cli/secret.ts", import.meta.url).href;
+  const code = `import(${JSON.stringify(module)}).then((m) => console.log(m.keptSecret(process.argv[1])))`;
+  const secrets = await Promise.all(
+    Array.from({ length: 4 }, async () => {
+      const { stdout } = await promisify(execFile)(process.execPath, ["--import", "tsx", "-e", code, folder]);
+      return stdout.trim();
+    }),
+  );
+  expect(secrets[0]).toMatch(/^[A-Za-z0-9_-]{43}$/);
+  expect(new Set(secrets).size).toBe(1);
+  expect(readdirSync(folder)).toEqual(["secret"]);
 });
 
 test("K2: whoever was first has made it", () => {

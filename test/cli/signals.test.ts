@@ -35,7 +35,8 @@ test("Ctrl-C: the write in flight is settled, the next one is not begun, and the
     [
       "thread: t",
       "toolgate: stopping; a write in flight gets a moment to be answered",
-      "toolgate: stopped; `toolgate run --thread t` goes on",
+      "toolgate: stopped",
+      "  `toolgate run --thread t` goes on",
       "",
     ].join("\n"),
   );
@@ -62,7 +63,13 @@ test("SIGTERM: no answer within its time leaves the outcome unknown; nothing is 
   const { child, ended } = place.start(["run", "deploy it", "--thread", "t", "--json"]);
   await place.logged("effect");
   child.kill("SIGTERM");
-  expect(await ended).toMatchObject({ code: 143, stdout: "" });
+  const { code, stdout } = await ended;
+  expect(code).toBe(143);
+  expect(JSON.parse(stdout)).toEqual({
+    threadId: "t",
+    status: "error",
+    error: { code: "stopped", message: "stopped", hint: "`toolgate run --thread t` goes on" },
+  });
 
   const next = await place.json("run", "--thread", "t");
   expect(next).toMatchObject({ code: 4, value: { status: "result_unknown" } });

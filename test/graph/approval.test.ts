@@ -307,6 +307,7 @@ describe("approval", () => {
       approvals: { secret: "another-secret-that-is-long-enough-too" },
     });
     const again = await other.ask(undefined);
+    expect(again.report).toMatchObject({ status: "awaiting_approval", approvals: [{ callId: "c1" }] });
     expect(effects()).toBe(0);
     const turn = await other.resume(approve(again));
     expect(turn.report.status).toBe("done");

@@ -41,6 +41,7 @@ export async function setup(): Promise<void> {
     },
   });
   await build({ ...common, entryPoints: sources("src"), outdir: join(compiled(), "src") });
+  copyFileSync(join(root, "package.json"), join(compiled(), "package.json"));
   const worker = "adapters/schema/worker.mjs";
   mkdirSync(join(compiled(), "src", dirname(worker)), { recursive: true });
   copyFileSync(join(root, "src", worker), join(compiled(), "src", worker));

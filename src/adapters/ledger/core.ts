@@ -63,7 +63,7 @@ export function createLedger(store: Store, deps: LedgerDeps): Ledger {
         const question = yield* get(tables.question(approvalId));
         return question && asAsked(question);
       }),
-    openRequests: (threadId) => read((session) => openRequests(session, threadId)),
+    openRequests: (threadId, options) => read((session) => openRequests(session, threadId, options?.answered)),
     answer: (answers) => write((session) => answer(session, answers)),
 
     claim: (batch) => write((session) => claim(session, batch)),

@@ -181,7 +181,7 @@ function memoryTables(): Tables {
       rowsOf(threadId).flatMap((row) => {
         const waits = row.state === "proposed" || row.state === "claimed";
         const question = waits ? questionsOf(row.operation.id).at(-1) : undefined;
-        return question && question.verdict === undefined ? [{ question: copy(question), row: copy(row) }] : [];
+        return question ? [{ question: copy(question), row: copy(row) }] : [];
       }),
 
     threads: () =>

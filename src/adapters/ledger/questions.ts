@@ -60,9 +60,14 @@ export function* asked(session: Session, operationIds: readonly Digest[]): Steps
   return found;
 }
 
-export function* openRequests(session: Session, threadId?: string): Steps<(Asked & { row: OperationRow })[]> {
+export function* openRequests(
+  session: Session,
+  threadId?: string,
+  answered = false,
+): Steps<(Asked & { row: OperationRow })[]> {
   const open = yield* get(session.tables.openQuestions(threadId));
   return open
+    .filter(({ question }) => question.verdict === undefined || (answered && !question.consumed))
     .filter(({ question }) => !questionExpired(question, session.moment))
     .filter(({ row }) => row.state === "proposed" || (row.state === "claimed" && ownerGone(row, session)))
     .map(({ question, row }) => ({ ...asAsked(question), row }));

@@ -126,6 +126,7 @@ export interface Tables {
   /** The time of the latest verdict on an operation of the proposal. */
   lastVerdict(proposalId: string): Reply<Moment | undefined>;
   /** Current questions without a verdict whose operation is proposed or claimed, with it, in order of the operations. */
+  /** The current question of each undecided operation, answered or not. */
   openQuestions(threadId?: string): Reply<{ readonly question: Question; readonly row: OperationRow }[]>;
 
   threads(): Reply<{ threadId: string; lastAt: number }[]>;

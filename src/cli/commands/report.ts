@@ -16,6 +16,6 @@ export function turnOutcome(context: Context, { report, cause }: Turn): Outcome 
 export function showOptions(context: Context): ShowOptions {
   return {
     style: styleOf(context.io.stdout, context.io.env),
-    command: (rest) => commandLine(context, rest),
+    command: (...words) => commandLine(context, ...words),
   };
 }

@@ -1,0 +1,497 @@
+// Run: what is sent, in which order, and what the ledger says at that moment. The ledger is real (in memory); the servers
+// behind the port are fakes that answer when the test says so.
+
+import { describe, expect, test } from "vitest";
+import { createMemoryLedger } from "../../src/adapters/ledger/memory.js";
+import { type Operation, sha256 } from "../../src/contracts/index.js";
+import type { Findings } from "../../src/execution/classify.js";
+import type { Ledger } from "../../src/execution/ledger.js";
+import { type LocalCallOptions, localCall } from "../../src/execution/local.js";
+import { type Dispatch, inOrder, type RunDeps, runBatch } from "../../src/execution/run.js";
+import type { Call, CallEvidence } from "../../src/execution/server.js";
+import {
+  batch,
+  claimOne,
+  claimsOf,
+  LEASE,
+  operation,
+  owner,
+  read,
+  rowOf,
+  run,
+  stands,
+  UNKNOWN,
+  type World,
+  world,
+} from "../conformance/ledger-world.js";
+
+const ANSWERED: CallEvidence = {
+  attempted: true,
+  refused: false,
+  how: "response",
+  response: { result: { content: [{ type: "text", text: "done" }] } },
+};
+const DEADLINE: CallEvidence = { attempted: true, refused: false, how: "deadline" };
+const LOST: CallEvidence = { attempted: true, refused: false, how: "closed" };
+const NOT_SENT: CallEvidence = { attempted: false, refused: false, how: "error", detail: "the lease passed" };
+
+const write = (index: number) => operation({ index });
+const look = (index: number) => read({ index });
+const once = (evidence: CallEvidence): Call => ({
+  evidence: Promise.resolve(evidence),
+  late: Promise.resolve(undefined),
+});
+const soon = (evidence: CallEvidence): Call => ({
+  evidence: new Promise((resolve) => setImmediate(resolve, evidence)),
+  late: Promise.resolve(undefined),
+});
+
+interface Sent {
+  readonly name: string;
+  readonly signal: AbortSignal | undefined;
+  readonly maySend: () => boolean;
+}
+
+type Answers = (operation: Operation, sent: Sent) => Call;
+
+/** A batch that is claimed, and everything that happens to it in the order it happens. */
+async function rig(operations: readonly Operation[], answers: Answers, ledgerOf: (real: Ledger) => Ledger = (r) => r) {
+  const at = await world(createMemoryLedger);
+  const fences = new Map(
+    claimsOf(await at.ledger.claim(batch(operations))).flatMap((claim) =>
+      claim.kind === "claimed" ? [[claim.operationId, claim.fence] as const] : [],
+    ),
+  );
+  const trail: string[] = [];
+  const sent: Sent[] = [];
+  const released: string[] = [];
+  const background: Promise<unknown>[] = [];
+  let tick = () => {};
+  const name = (of: Operation) => `${of.effect} ${of.index}`;
+  const nameOf = (id: unknown) => name(operations.find((one) => one.id === id) as Operation);
+  const dispatches = operations.map(
+    (one): Dispatch => ({
+      operation: one,
+      fence: fences.get(one.id) ?? 0,
+      terms: { effect: one.effect, errors: "conservative", contract: undefined, outputMismatch: "unknown" },
+      send(signal, maySend) {
+        trail.push(`send ${name(one)}`);
+        const made = { name: name(one), signal, maySend };
+        sent.push(made);
+        return answers(one, made);
+      },
+      inspect: async (): Promise<Findings> => ({}),
+    }),
+  );
+  const deps: RunDeps = {
+    ledger: noting(ledgerOf(at.ledger), (method, id) => trail.push(`${method} ${nameOf(id)}`)),
+    owner: owner("a"),
+    leaseMs: LEASE,
+    now: () => at.clock.now,
+    release: (id) => released.push(nameOf(id)),
+    keep: async () => {
+      trail.push("keep");
+      return { ref: "r", bytes: 4, sha256: sha256("done") };
+    },
+    every: (_ms, call) => {
+      tick = call;
+      return () => trail.push("heartbeat stopped");
+    },
+    background: (work) => background.push(work),
+    progress: () => {},
+    takenOver: (of) => new Error(`taken over: ${name(of)}`),
+  };
+  return {
+    at,
+    deps,
+    dispatches,
+    sent,
+    trail,
+    released,
+    heartbeat: () => tick(),
+    late: () => Promise.all(background),
+    go: (options: { parallelReads?: number; signal?: AbortSignal; deps?: Partial<RunDeps> } = {}) =>
+      runBatch(dispatches, { ...deps, ...options.deps }, { parallelReads: 4, ...options }),
+  };
+}
+
+/** The same ledger, saying which row is begun or settled, after it was. */
+function noting(ledger: Ledger, say: (method: string, operationId: string) => void): Ledger {
+  return {
+    ...ledger,
+    begin: async (id, fence) => {
+      const begun = await ledger.begin(id, fence);
+      say("begin", id);
+      return begun;
+    },
+    settle: async (settlement) => {
+      const stored = await ledger.settle(settlement);
+      say("settle", settlement.operationId);
+      return stored;
+    },
+  };
+}
+
+const ends = (at: World, operations: readonly Operation[]) => Promise.all(operations.map((one) => stands(at, one)));
+
+describe("what is sent", () => {
+  test("X1 G5: the row says `dispatching` at the moment of the send", async () => {
+    const states: string[] = [];
+    const made = await rig([write(0), look(1)], (one) => ({
+      evidence: rowOf(made.at, one).then((row) => {
+        states.push(`${row.state} ${row.sent}`);
+        return ANSWERED;
+      }),
+      late: Promise.resolve(undefined),
+    }));
+    await made.go();
+    expect(states).toEqual(["dispatching true", "dispatching true"]);
+    expect(made.trail.slice(0, 2)).toEqual(["begin write 0", "send write 0"]);
+  });
+
+  test("X1 G5: when the ledger cannot say `dispatching`, nothing is sent, of this call or a later one", async () => {
+    const failing = (ledger: Ledger): Ledger => ({ ...ledger, begin: () => Promise.reject(new Error("disk full")) });
+    const made = await rig([write(0), write(1)], () => once(ANSWERED), failing);
+    await expect(made.go()).rejects.toThrow("disk full");
+    expect(made.sent).toEqual([]);
+    expect(await ends(made.at, [write(0), write(1)])).toEqual(["claimed", "claimed"]);
+    expect(made.released).toEqual(["write 0", "write 1"]);
+  });
+
+  test.each([
+    ["an answer", ANSWERED],
+    ["no answer in time", DEADLINE],
+    ["a lost connection", LOST],
+    ["nothing sent", NOT_SENT],
+    ["an error of the server", { ...LOST, how: "response", response: { error: { code: -32603, message: "no" } } }],
+  ] as const)("X2 G6: one claim is one send, whatever came of it: %s", async (_, evidence) => {
+    const made = await rig([write(0)], () => once(evidence));
+    await made.go();
+    await made.late();
+    expect(made.sent.map((one) => one.name)).toEqual(["write 0"]);
+  });
+
+  test("X2 G6: when the answer cannot be stored the row stays `dispatching`, and nothing further is sent", async () => {
+    const failing = (ledger: Ledger): Ledger => ({ ...ledger, settle: () => Promise.reject(new Error("disk full")) });
+    const made = await rig([write(0), write(1)], () => once(ANSWERED), failing);
+    await expect(made.go()).rejects.toThrow("disk full");
+    expect(made.sent.map((one) => one.name)).toEqual(["write 0"]);
+    expect(await ends(made.at, [write(0), write(1)])).toEqual(["dispatching", "claimed"]);
+  });
+
+  test("X5: a body is stored before its row settles; without its body no row settles", async () => {
+    const made = await rig([write(0)], () => once(ANSWERED));
+    await made.go();
+    expect(made.trail).toEqual(["begin write 0", "send write 0", "keep", "settle write 0", "heartbeat stopped"]);
+    expect((await rowOf(made.at, write(0))).result).toEqual({ ref: "r", bytes: 4, sha256: sha256("done") });
+
+    const broken = await rig([write(0)], () => once(ANSWERED));
+    await expect(broken.go({ deps: { keep: () => Promise.reject(new Error("disk full")) } })).rejects.toThrow(
+      "disk full",
+    );
+    expect(await stands(broken.at, write(0))).toBe("dispatching");
+  });
+});
+
+describe("order", () => {
+  test("X3: neighbouring reads form groups of at most so many, every write stands alone", () => {
+    const calls = ["read", "read", "read", "write", "write", "read", "write", "read", "read"].map((effect, n) => ({
+      n,
+      terms: { effect: effect as "read" | "write" },
+    }));
+    const grouped = (parallel: number) => inOrder(calls, parallel).map((group) => group.map(({ n }) => n));
+    expect(grouped(2)).toEqual([[0, 1], [2], [3], [4], [5], [6], [7, 8]]);
+    expect(grouped(9)).toEqual([[0, 1, 2], [3], [4], [5], [6], [7, 8]]);
+    expect(grouped(1)).toEqual([[0], [1], [2], [3], [4], [5], [6], [7], [8]]);
+    expect(inOrder([], 4)).toEqual([]);
+  });
+
+  test("X3: a write waits until everything before it is settled, and nothing overtakes it", async () => {
+    const calls = [look(0), look(1), look(2), write(3), look(4)];
+    const made = await rig(calls, () => soon(ANSWERED));
+    await made.go({ parallelReads: 2 });
+    const steps = made.trail.filter((step) => step.startsWith("send") || step.startsWith("settle"));
+    expect(steps).toEqual([
+      "send read 0",
+      "send read 1",
+      "settle read 0",
+      "settle read 1",
+      "send read 2",
+      "settle read 2",
+      "send write 3",
+      "settle write 3",
+      "send read 4",
+      "settle read 4",
+    ]);
+  });
+});
+
+describe("X4 G7: after an unknown write", () => {
+  test.each([
+    ["no answer in time", DEADLINE, "result_unknown (deadline) by host"],
+    ["a lost connection", LOST, "result_unknown (connection_lost) by host"],
+  ])("later writes are halted unsent, later reads still run: %s", async (_, evidence, unknown) => {
+    const calls = [write(0), write(1), look(2)];
+    const made = await rig(calls, (one) => once(one.index === 0 ? evidence : ANSWERED));
+    const ran = await made.go();
+    expect(made.sent.map((one) => one.name)).toEqual(["write 0", "read 2"]);
+    expect(await ends(made.at, calls)).toEqual([unknown, "rejected (halted) by halt", "ok (success) by server"]);
+    expect(ran.map(({ outcome }) => outcome?.status)).toEqual(["result_unknown", "rejected", "ok"]);
+    expect((await rowOf(made.at, write(1))).sent).toBe(false);
+  });
+
+  test("an unknown read halts nothing", async () => {
+    const made = await rig([look(0), write(1)], (one) => once(one.index === 0 ? LOST : ANSWERED));
+    await made.go();
+    expect(await ends(made.at, [look(0), write(1)])).toEqual([
+      "unavailable (connection_lost) by host",
+      "ok (success) by server",
+    ]);
+  });
+
+  test("a write that became unknown elsewhere since the claim halts it before the send", async () => {
+    const made = await rig([write(0)], () => once(ANSWERED));
+    await run(made.at, operation({ proposalId: "p2", args: { other: true } }), UNKNOWN, {
+      owner: owner("b"),
+      ledgerSeq: 1,
+    });
+    const ran = await made.go();
+    expect(made.sent).toEqual([]);
+    expect(ran).toMatchObject([{ outcome: { status: "rejected", reason: "halted" } }]);
+  });
+});
+
+describe("X6: a cancelled run", () => {
+  test("begins nothing more, settles what is in flight, and leaves the rest claimed", async () => {
+    const stop = new AbortController();
+    const calls = [write(0), write(1), look(2)];
+    const made = await rig(calls, () => {
+      stop.abort();
+      return soon(ANSWERED);
+    });
+    const ran = await made.go({ signal: stop.signal });
+    expect(ran).toHaveLength(1);
+    expect(made.sent.map((one) => one.name)).toEqual(["write 0"]);
+    expect(await ends(made.at, calls)).toEqual(["ok (success) by server", "claimed", "claimed"]);
+    expect(made.released).toEqual(["write 0", "write 1", "read 2"]);
+  });
+
+  test("cancels reads in flight; a write is never given the signal", async () => {
+    const stop = new AbortController();
+    const made = await rig([look(0), write(1)], () => once(ANSWERED));
+    await made.go({ signal: stop.signal });
+    expect(made.sent.map(({ name, signal }) => [name, signal === stop.signal, signal === undefined])).toEqual([
+      ["read 0", true, false],
+      ["write 1", false, true],
+    ]);
+  });
+
+  test("that was cancelled before it began sends nothing", async () => {
+    const made = await rig([look(0)], () => once(ANSWERED));
+    expect(await made.go({ signal: AbortSignal.abort() })).toEqual([]);
+    expect(made.sent).toEqual([]);
+  });
+});
+
+describe("X7: an answer after the deadline", () => {
+  const late = (evidence: CallEvidence | undefined): Call => ({
+    evidence: Promise.resolve(DEADLINE),
+    late: new Promise((resolve) => setImmediate(resolve, evidence)),
+  });
+
+  test("is stored with the row as late evidence; until then the operation is held", async () => {
+    const made = await rig([write(0)], () => late(ANSWERED));
+    expect(await made.go()).toMatchObject([{ outcome: { status: "result_unknown", reason: "deadline" } }]);
+    expect(made.released).toEqual([]);
+    await made.late();
+    expect(made.released).toEqual(["write 0"]);
+    expect(await rowOf(made.at, write(0))).toMatchObject({
+      outcome: { status: "ok", reason: "success", evidence: { attempted: true, how: "response", late: true } },
+      result: { ref: "r" },
+    });
+  });
+
+  test("that does not come leaves the outcome unknown", async () => {
+    const made = await rig([write(0)], () => late(undefined));
+    await made.go();
+    await made.late();
+    expect(await stands(made.at, write(0))).toBe("result_unknown (deadline) by host");
+    expect(made.released).toEqual(["write 0"]);
+  });
+
+  test("does not change what a person has settled meanwhile", async () => {
+    const made = await rig([write(0)], () => late(ANSWERED));
+    await made.go();
+    await made.at.ledger.resolve(write(0).id, "happened", { by: "someone" });
+    await made.late();
+    expect(await stands(made.at, write(0))).toBe("ok (resolved) by person");
+  });
+});
+
+describe("a host that lost its claim", () => {
+  test("G6: its lease passed before the first byte: nothing is sent, unavailable", async () => {
+    const made = await rig([write(0)], (_, { maySend }) => {
+      made.at.clock.now += LEASE;
+      return once(maySend() ? ANSWERED : NOT_SENT);
+    });
+    await made.go();
+    expect(await stands(made.at, write(0))).toBe("unavailable (not_sent) by host");
+    expect((await rowOf(made.at, write(0))).sent).toBe(false);
+  });
+
+  test("a heartbeat keeps the lease; one that cannot be stored does not", async () => {
+    for (const [renews, end] of [
+      [true, "ok (success) by server"],
+      [false, "unavailable (not_sent) by host"],
+    ] as const) {
+      const dead = (ledger: Ledger): Ledger => ({ ...ledger, renew: () => Promise.reject(new Error("disk full")) });
+      const calls = [look(0), write(1)];
+      const made = await rig(
+        calls,
+        (one, { maySend }) => {
+          if (one.index === 0) {
+            made.at.clock.now += LEASE - 1;
+            made.heartbeat();
+            return soon(ANSWERED);
+          }
+          made.at.clock.now += LEASE - 1;
+          return once(maySend() ? ANSWERED : NOT_SENT);
+        },
+        renews ? undefined : dead,
+      );
+      await made.go();
+      expect(await stands(made.at, write(1))).toBe(end);
+    }
+  });
+
+  test("G6: another host took over before the send: an error, and nothing further is sent", async () => {
+    const made = await rig([write(0), write(1)], () => once(ANSWERED));
+    made.at.life.set("a", "gone");
+    expect(await claimOne(made.at, write(0), { owner: owner("b") })).toMatchObject({ kind: "claimed", fence: 2 });
+    await expect(made.go()).rejects.toThrow("taken over: write 0");
+    expect(made.sent).toEqual([]);
+    expect(made.released).toEqual(["write 0", "write 1"]);
+  });
+
+  test("G6: another host took a read over while it was in flight: its answer is not stored over the new attempt", async () => {
+    const made = await rig([look(0), write(1)], (one) => ({
+      evidence: (async () => {
+        made.at.life.set("a", "gone");
+        await claimOne(made.at, one, { owner: owner("b") });
+        return ANSWERED;
+      })(),
+      late: Promise.resolve(undefined),
+    }));
+    await expect(made.go()).rejects.toThrow("taken over: read 0");
+    expect(made.sent.map((one) => one.name)).toEqual(["read 0"]);
+    expect(await rowOf(made.at, look(0))).toMatchObject({ state: "claimed", fence: 2, owner: { instance: "b" } });
+  });
+
+  test("a write that was taken for lost while it was in flight: the answer of its own sender counts", async () => {
+    const made = await rig([write(0)], () => ({
+      evidence: (async () => {
+        made.at.life.set("a", "gone");
+        expect(await made.at.ledger.sweep({ reads: false })).toHaveLength(1);
+        return ANSWERED;
+      })(),
+      late: Promise.resolve(undefined),
+    }));
+    await made.go();
+    expect(await stands(made.at, write(0))).toBe("ok (success) by server");
+  });
+});
+
+describe("a local tool", () => {
+  const asResult = (value: unknown) => ({ content: [{ type: "text", text: String(value) }] });
+
+  /** Timers that elapse when the test says so. */
+  function timers() {
+    const open: { ms: number; elapse: () => void; cancelled: boolean }[] = [];
+    const after: LocalCallOptions["after"] = (ms) => {
+      const timer = { ms, elapse: () => {}, cancelled: false };
+      const elapsed = new Promise<void>((resolve) => {
+        timer.elapse = resolve;
+      });
+      open.push(timer);
+      const cancel = () => {
+        timer.cancelled = true;
+        timer.elapse();
+      };
+      return { elapsed, cancel };
+    };
+    return { open, options: { deadlineMs: 100, keepListeningMs: 50, after } };
+  }
+
+  test("T1: what it returned is its result; the timer is given back", async () => {
+    const { open, options } = timers();
+    const call = localCall(async () => 7, asResult, options);
+    expect(await call.evidence).toEqual({
+      attempted: true,
+      refused: false,
+      how: "response",
+      response: { result: { content: [{ type: "text", text: "7" }] } },
+    });
+    expect(await call.late).toBeUndefined();
+    expect(open.map(({ ms, cancelled }) => [ms, cancelled])).toEqual([[100, true]]);
+  });
+
+  test.each([
+    ["later", () => Promise.reject(new Error("no disk"))],
+    [
+      "at once",
+      () => {
+        throw new Error("no disk");
+      },
+    ],
+  ])("T1: what it threw %s is an error result with its words", async (_, body) => {
+    const call = localCall(body, asResult, timers().options);
+    expect((await call.evidence).response).toEqual({
+      result: { content: [{ type: "text", text: "no disk" }], isError: true },
+    });
+  });
+
+  test("T1: past its deadline there is no answer; one that comes while we listen is late evidence", async () => {
+    const { open, options } = timers();
+    let finish = (_: string) => {};
+    const call = localCall(() => new Promise((resolve) => (finish = resolve)), asResult, options);
+    open[0]?.elapse();
+    expect(await call.evidence).toEqual({ attempted: true, refused: false, how: "deadline" });
+    finish("at last");
+    expect(await call.late).toMatchObject({ how: "response", response: { result: asResult("at last") } });
+    expect(open.map(({ ms, cancelled }) => [ms, cancelled])).toEqual([
+      [100, true],
+      [50, true],
+    ]);
+  });
+
+  test("T1: listening ends", async () => {
+    const { open, options } = timers();
+    const call = localCall(() => new Promise(() => {}), asResult, options);
+    open[0]?.elapse();
+    await call.evidence;
+    open[1]?.elapse();
+    expect(await call.late).toBeUndefined();
+  });
+
+  test("X6: a cancelled read is let go of, also when it was cancelled before it began", async () => {
+    const stop = new AbortController();
+    const call = localCall(() => new Promise(() => {}), asResult, { ...timers().options, signal: stop.signal });
+    stop.abort();
+    expect((await call.evidence).how).toBe("aborted");
+    const never = localCall(() => new Promise(() => {}), asResult, {
+      ...timers().options,
+      signal: AbortSignal.abort(),
+    });
+    expect((await never.evidence).how).toBe("aborted");
+  });
+
+  test("G7: a write that threw is unknown, a read that threw has failed", async () => {
+    const throws = () => localCall(() => Promise.reject(new Error("no disk")), asResult, timers().options);
+    const made = await rig([look(0), write(1)], throws);
+    await made.go();
+    expect(await ends(made.at, [look(0), write(1)])).toEqual([
+      "failed (tool_error) by server",
+      "result_unknown (tool_error) by server",
+    ]);
+  });
+});
