@@ -103,7 +103,8 @@ export async function createToolgate(options: ToolgateOptions): Promise<Toolgate
   };
   const policy = compilePolicy(config.permissions, context);
   const settings = compileSettings(config.tools, config.mcpServers, context);
-  const all = [...findings, ...policy.findings, ...settings.findings];
+  const notBuilt = Object.entries(config.tools).flatMap(([text, { inject }]) => grantsOf(text, inject));
+  const all = [...notBuilt, ...findings, ...policy.findings, ...settings.findings];
   const wrong = all.find((finding) => finding.level === "error");
   if (wrong)
     throw new ToolgateError(
@@ -122,7 +123,7 @@ export async function createToolgate(options: ToolgateOptions): Promise<Toolgate
   const late = new Set<Promise<unknown>>();
   const injected = (server: string, tool: string) =>
     Object.keys(toolSettings(settings.settings, { alias: "", server, tool }).inject ?? {});
-  const catalog = createCatalog({ config, servers, ledger, locals, injected });
+  const catalog = createCatalog({ config, servers, ledger, locals, injected, redact });
   const host: Host = {
     config,
     ledger,
@@ -190,6 +191,19 @@ async function configure(given: ToolgateOptions["config"]): Promise<Loaded> {
 /** A configuration that `loadConfig` returned has a folder; what a person writes has none. */
 function isResolved(given: Exclude<ToolgateOptions["config"], string>): given is Config {
   return typeof (given as Partial<Config>).folder === "string" && typeof (given as Partial<Config>).limits === "object";
+}
+
+/** A server that wants a grant must not be called without one. */
+function grantsOf(text: string, inject: Readonly<Record<string, string>> = {}): Finding[] {
+  return Object.values(inject).includes("grant")
+    ? [
+        {
+          level: "error",
+          code: "not_built",
+          message: `\`tools\` \`${text}\` injects a grant, which this version cannot make; take it out`,
+        },
+      ]
+    : [];
 }
 
 interface Stores {

@@ -52,8 +52,10 @@ export class Stage {
     const ended = once(child, "close");
     const seen = await Promise.race([this.#logged("effect", before + 1).then(() => true), ended.then(() => false)]);
     if (!seen) throw new Error(`toolgate ${args.join(" ")} ended before its write`);
+    const server = this.events("started").at(-1)?.pid;
     child.kill("SIGKILL");
     await ended;
+    if (server !== undefined) end(server); // without its host it would finish what is running first
     say("(killed with SIGKILL while the server was still at work)");
   }
 
@@ -67,7 +69,6 @@ export class Stage {
       child.kill("SIGKILL");
       await once(child, "close");
     }
-    for (const { pid } of this.events("started")) if (pid !== undefined) end(pid); // the one whose host was killed
     rmSync(this.#folder, { recursive: true });
   }
 

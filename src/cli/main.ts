@@ -7,7 +7,6 @@
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { userInfo } from "node:os";
-import { failureOf } from "./failure.js";
 import { runCommand } from "./program.js";
 
 const SIGNALS = { SIGINT: 130, SIGTERM: 143 } as const;
@@ -23,11 +22,14 @@ for (const [signal, code] of Object.entries(SIGNALS)) {
   });
 }
 for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {}); // a reader that went away
+let backgroundFailed = false;
 process.on("unhandledRejection", (error) => {
-  if (stoppedBy !== undefined) return; // of what was stopped
-  const { message } = failureOf(error);
-  process.stderr.write(`toolgate: ${message}\n`);
-  process.exitCode = 1;
+  if (stoppedBy !== undefined || backgroundFailed) return; // a stopped run leaves ends behind
+  backgroundFailed = true;
+  process.stderr.write("toolgate: something failed in the background; --verbose shows where\n");
+  // Where, not what: its words were never checked for secrets.
+  const frames = error instanceof Error ? (error.stack ?? "").match(/^ {4}at .*$/gm) : null;
+  if (process.argv.includes("--verbose")) process.stderr.write(`${(frames ?? []).join("\n")}\n`);
 });
 
 const code = await runCommand(process.argv.slice(2), {
@@ -41,7 +43,7 @@ const code = await runCommand(process.argv.slice(2), {
   newId: randomUUID,
   stop: stop.signal,
 });
-process.stdout.write("", () => process.exit(stoppedBy ?? code));
+process.stdout.write("", () => process.exit(stoppedBy ?? (code === 0 && backgroundFailed ? 1 : code)));
 
 function userName(): string {
   try {

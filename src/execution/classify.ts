@@ -136,14 +136,14 @@ function turnsAway(status: number, sessionGone: boolean): boolean {
   return status === 401 || (status >= 300 && status < 400) || (status === 404 && sessionGone);
 }
 
-/** The server's own words of an `isError` result: its text blocks. */
-export function errorText(result: JsonObject): string {
+/** The server's own words of an `isError` result: its text blocks, not bounded yet. */
+function errorText(result: JsonObject): string {
   const content = Array.isArray(result["content"]) ? (result["content"] as unknown[]) : [];
   const texts = content.flatMap((block) => {
     const { type, text } = (block ?? {}) as { type?: unknown; text?: unknown };
     return type === "text" && typeof text === "string" ? [text] : [];
   });
-  return texts.join("\n").slice(0, 2_000) || "the tool reported an error without a text";
+  return texts.join("\n") || "the tool reported an error without a text";
 }
 
 function asEvidence(evidence: CallEvidence): Evidence {

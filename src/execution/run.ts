@@ -7,6 +7,7 @@
 //   X5. The body is stored before its row settles.
 //   X6. A cancelled run begins nothing more; what is in flight is settled. A write in flight is never cancelled.
 //   X7. An answer after the deadline is evidence: it is stored with the row by the process that sent.
+//   X8. What a server said is made fit to be kept before anything keeps it; what is judged is what the server said.
 
 import {
   type Digest,
@@ -50,7 +51,9 @@ export interface RunDeps {
   readonly now: () => number;
   /** Says that an operation, held since before its claim, is no longer in flight: whoever looks may take its owner for gone. */
   readonly release: (operationId: Digest) => void;
-  /** Stores a result's body for the thread. */
+  /** Makes words of a server fit to be kept: without the host's secrets, bounded. Contract: must not throw. */
+  readonly words: (text: string) => string;
+  /** Stores a result's body for the thread, likewise without the host's secrets. */
   readonly keep: (result: unknown) => Promise<ResultRef>;
   /** Calls back every so many milliseconds until the returned function is called. */
   readonly every: (ms: number, tick: () => void) => () => void;
@@ -196,7 +199,8 @@ async function read(
   const response = evidence.response;
   const arrived = response !== undefined && "result" in response && !evidence.tooLarge ? response : undefined;
   const findings = arrived ? await dispatch.inspect(arrived.result) : {};
-  const outcome = classify(evidence, dispatch.terms, findings);
+  const judged = classify(evidence, dispatch.terms, findings);
+  const outcome = { ...judged, message: deps.words(judged.message) }; // X8
   if (!arrived || outcome.reason === "too_large" || outcome.reason === "malformed") return { outcome };
   return { outcome, result: await deps.keep(arrived.result) };
 }

@@ -1,11 +1,12 @@
 // Answers: a person's words become sealed verdicts in the ledger. One way, whether they came through an interrupt, the
 // command line or a service.
 
+import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import type { PersonAnswer } from "../approval/index.js";
 import { seal, sealed } from "../approval/index.js";
 import { digest, type Operation, type OperationRow, operationId, rejected, type Verdict } from "../contracts/index.js";
 import type { Answered, AnswerResult, Asked } from "../execution/ledger.js";
-import type { Host } from "./host.js";
+import { type Host, UNAUTHENTICATED } from "./host.js";
 
 /** A question that is open, with the row of its operation. */
 export interface OpenQuestion {
@@ -26,6 +27,15 @@ export async function storeAnswers(
 export async function openQuestions(host: Host, threadId?: string): Promise<(Asked & { row: OperationRow })[]> {
   const current = await host.ledger.openRequests(threadId, { answered: true });
   return current.filter(({ verdict }) => verdict === undefined || !sealed(verdict, host.secret));
+}
+
+/** Who answers in this run; `unauthenticated` when nobody is known. */
+export function whoAnswers(host: Host, runtime: LangGraphRunnableConfig): string {
+  try {
+    return host.identify(runtime) || UNAUTHENTICATED;
+  } catch {
+    return UNAUTHENTICATED;
+  }
 }
 
 /** Why an answer was not taken, for the next question or the command line; undefined when it was. */

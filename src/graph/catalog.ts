@@ -4,6 +4,8 @@
 //   C2. A server that may list something else (new connection, list_changed) is listed again before the next model
 //       request, and a listing that differs from what the snapshot was made of (drift) leads to a new snapshot.
 //   C3. A snapshot is in the store before anything names it.
+//   C4. The host's secrets are taken out of a definition before anything is made of it; digests cover what is left, so a
+//       secret that is changed is no drift.
 
 import {
   type AssembleResult,
@@ -17,6 +19,7 @@ import {
 import { type Config, type Digest, sha256, type ToolSnapshot } from "../contracts/index.js";
 import type { Ledger } from "../execution/ledger.js";
 import type { Servers } from "../execution/server.js";
+import { redactDefinition } from "../observation/index.js";
 import { builtInTools } from "./builtins.js";
 
 export interface CatalogDeps {
@@ -27,6 +30,8 @@ export interface CatalogDeps {
   readonly locals: readonly LocalTool[];
   /** Names of parameters the host injects into a tool. */
   readonly injected: (server: string, tool: string) => readonly string[];
+  /** Removes secrets from text. */
+  readonly redact: (text: string) => string;
 }
 
 /** Milliseconds one page of a listing may take. */
@@ -38,6 +43,8 @@ interface Held {
   readonly generation: number;
   /** Digest of the raw list. */
   readonly content: Digest;
+  /** By the server's own tool names. */
+  readonly digests: ReadonlyMap<string, Digest>;
 }
 
 export interface Catalog {
@@ -51,6 +58,8 @@ export interface Catalog {
   list(name: string): Promise<ServerListing>;
   /** The digest of each of the server's tools as it lists them now, or why it could not be listed. */
   verify(name: string): Promise<{ ok: true; digests: ReadonlyMap<string, Digest> } | { ok: false; problem: string }>;
+  /** The digest of each of the server's tools as it last listed them; undefined when it never did in this process. */
+  digests(name: string): ReadonlyMap<string, Digest> | undefined;
   /** The snapshot with this id, from memory or the store; undefined when there is none or its content has another id. */
   snapshot(id: Digest): Promise<ToolSnapshot | undefined>;
   publish(snapshot: ToolSnapshot): Promise<void>;
@@ -76,8 +85,14 @@ export function createCatalog(deps: CatalogDeps): Catalog {
       limits,
     );
     if (!listed.ok) return failed(name, listed.problem);
-    const listing: ServerListing = { name, status: "connected", protocol: connection.protocol, tools: listed.tools };
-    held.set(name, { listing, generation, content: sha256(JSON.stringify(listed.tools)) });
+    const tools = listed.tools.map((tool) => redactDefinition(tool, deps.redact)); // C4
+    const listing: ServerListing = { name, status: "connected", protocol: connection.protocol, tools };
+    held.set(name, {
+      listing,
+      generation,
+      content: sha256(JSON.stringify(tools)),
+      digests: digestsOf(tools),
+    });
     return listing;
   }
 
@@ -120,13 +135,10 @@ export function createCatalog(deps: CatalogDeps): Catalog {
     async verify(name) {
       const listing = await list(name);
       if (listing.status !== "connected") return { ok: false, problem: listing.problem ?? "it could not be listed" };
-      const digests = new Map<string, Digest>();
-      for (const raw of listing.tools) {
-        const tool = (raw as { name?: unknown } | null)?.name;
-        if (typeof tool === "string") digests.set(tool, toolDigest(raw));
-      }
-      return { ok: true, digests };
+      return { ok: true, digests: (held.get(name) as Held).digests };
     },
+
+    digests: (name) => held.get(name)?.digests,
 
     async snapshot(id) {
       const cached = known.get(id);
@@ -152,6 +164,15 @@ function carryOver(listing: ServerListing, previous: ToolSnapshot | undefined): 
   const entries = previous.tools.filter((entry) => entry.server === listing.name);
   const withheld = previous.withheld.filter((row) => row.server === listing.name);
   return entries.length > 0 ? { ...listing, status: "stale", entries, withheld } : listing;
+}
+
+function digestsOf(tools: readonly unknown[]): ReadonlyMap<string, Digest> {
+  return new Map(
+    tools.flatMap((raw) => {
+      const name = (raw as { name?: unknown } | null)?.name;
+      return typeof name === "string" ? [[name, toolDigest(raw)] as const] : [];
+    }),
+  );
 }
 
 const SNAPSHOTS_KEPT = 32;

@@ -50,7 +50,7 @@ function sendRemote(host: Host, call: BatchCall, signal: AbortSignal | undefined
   if (!connection || !entry || !settings) return nothingSent("the connection was closed before the send");
   return connection.call({
     tool: entry.tool,
-    arguments: operation.arguments,
+    arguments: { ...operation.arguments, ...injectedInto(settings.inject, operation.id) },
     meta: { [OPERATION_META]: operation.id },
     inputSchema: entry.inputSchema,
     deadlineMs: settings.timeoutMs,
@@ -59,6 +59,13 @@ function sendRemote(host: Host, call: BatchCall, signal: AbortSignal | undefined
     maySend,
     ...(signal ? { signal } : {}),
   });
+}
+
+/** What the host fills in at the send, beside the approved arguments and never among them. */
+function injectedInto(inject: Readonly<Record<string, string>>, operationId: string): JsonObject {
+  return Object.fromEntries(
+    Object.entries(inject).flatMap(([name, what]) => (what === "operationId" ? [[name, operationId]] : [])),
+  );
 }
 
 function sendLocal(

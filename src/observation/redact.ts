@@ -2,11 +2,14 @@
 //
 //   S1. No occurrence of a secret, or of one of its forms, is left.
 //   S2. Redacting twice is redacting once: the mark neither holds a secret nor completes one with its neighbours.
+//   S3. Data stays data: in JSON every string, key and number is redacted by itself, and what comes out is JSON again.
 //
 // Forms: as it is; as JSON text; URL-encoded (upper and lower case hex, space as `+` too); Base64 and Base64url, also
 // when the secret stands inside something longer that was encoded (all three alignments; of a secret of n bytes the
 // characters are found that depend on nothing but the secret, so up to two characters beside them stay).
 // Not covered: other encodings, compression, a secret that is split.
+
+import { MAX_DEPTH } from "../contracts/index.js";
 
 /** Shorter values are not redacted: they would match by chance. */
 export const MIN_SECRET_CHARS = 6;
@@ -19,6 +22,46 @@ export function createRedactor(secrets: readonly string[]): (text: string) => st
   const pattern = new RegExp(forms.map(literal).join("|"), "gu");
   const mark = markFor(forms);
   return (text) => text.replace(pattern, () => mark);
+}
+
+/** A stored body without the secrets in it. (S3) */
+export function redactBody(body: string, redact: (text: string) => string): string {
+  return JSON.stringify(redactJson(JSON.parse(body), redact));
+}
+
+/** Keywords of a tool's definition that only say something; what is not among them decides which calls are valid. */
+const SAYS = new Set(["title", "description", "$comment", "default", "examples"]);
+/** Keywords of a schema whose keys are names that a server chose. */
+const NAMES = new Set(["properties", "patternProperties", "$defs", "definitions", "dependentSchemas"]);
+
+/**
+ * A tool's definition without the secrets in what it says. Names and rules stay as they are: changed, they would call
+ * another tool or refuse what the server takes.
+ */
+export function redactDefinition(value: unknown, redact: (text: string) => string, depth = 0, named = false): unknown {
+  if (typeof value !== "object" || value === null || depth > MAX_DEPTH) return value;
+  if (Array.isArray(value)) return value.map((item) => redactDefinition(item, redact, depth + 1));
+  const kept = Object.entries(value).map(([key, item]) => [
+    key,
+    !named && SAYS.has(key)
+      ? redactJson(item, redact, depth + 1)
+      : redactDefinition(item, redact, depth + 1, !named && NAMES.has(key)),
+  ]);
+  return Object.fromEntries(kept);
+}
+
+/** JSON data without the secrets in it. A number that spells one becomes text. (S3) */
+function redactJson(value: unknown, redact: (text: string) => string, depth = 0): unknown {
+  if (typeof value === "string") return redact(value);
+  if (typeof value === "object" && value !== null) {
+    if (depth > MAX_DEPTH) return value; // no body is that deep, and a definition that is gets withheld
+    if (Array.isArray(value)) return value.map((item) => redactJson(item, redact, depth + 1));
+    const kept = Object.entries(value).map(([key, item]) => [redact(key), redactJson(item, redact, depth + 1)]);
+    return Object.fromEntries(kept);
+  }
+  const text = String(value);
+  const shown = redact(text);
+  return shown === text ? value : shown;
 }
 
 function formsOf(secret: string): string[] {

@@ -113,12 +113,22 @@ export class Workspace {
     return { code, value: JSON.parse(lines[0] as string) as Report };
   }
 
+  /**
+   * Kills a host by its id, and then its servers by theirs, which would finish what is running first: they ran a moment
+   * ago, so the ids are still theirs.
+   */
+  async killHost({ child, ended }: Started): Promise<Ended> {
+    child.kill("SIGKILL");
+    const how = await ended;
+    for (const { pid } of this.log("started")) if (pid !== undefined) endProcess(pid);
+    return how;
+  }
+
   async end(): Promise<void> {
     for (const child of this.#running) {
       child.kill("SIGKILL");
       await once(child, "close");
     }
-    for (const { pid } of this.log("started")) if (pid !== undefined) endProcess(pid);
     rmSync(this.folder, { recursive: true });
   }
 }
@@ -132,7 +142,6 @@ export interface Started {
 // biome-ignore lint/suspicious/noExplicitAny: what was printed is read by literals in tests, not by types
 export type Report = any;
 
-/** A server whose host was killed finishes what is running first; a test does not wait for it. */
 function endProcess(pid: number): void {
   try {
     process.kill(pid, "SIGKILL");

@@ -89,6 +89,7 @@ async function rig(operations: readonly Operation[], answers: Answers, ledgerOf:
     leaseMs: LEASE,
     now: () => at.clock.now,
     release: (id) => released.push(nameOf(id)),
+    words: (text) => text,
     keep: async () => {
       trail.push("keep");
       return { ref: "r", bytes: 4, sha256: sha256("done") };

@@ -8,7 +8,7 @@
 import { interrupt, type LangGraphRunnableConfig } from "@langchain/langgraph";
 import { approvalPayload, type Question, readAnswer } from "../../approval/index.js";
 import type { NewRequest } from "../../execution/ledger.js";
-import { type OpenQuestion, refusedAnswer, storeAnswers } from "../answers.js";
+import { type OpenQuestion, refusedAnswer, storeAnswers, whoAnswers } from "../answers.js";
 import { type Batch, type BatchCall, loadBatch, threadOf } from "../batch.js";
 import { type Host, UNAUTHENTICATED } from "../host.js";
 import { withArguments } from "../messages.js";
@@ -78,12 +78,4 @@ function newRequest(host: Host, batch: Batch, call: BatchCall): NewRequest {
     seen: earlier.map((write) => write.operationId),
     ttlMs: host.config.approvals.requestTtlMs,
   };
-}
-
-function whoAnswers(host: Host, runtime: LangGraphRunnableConfig): string {
-  try {
-    return host.identify(runtime) || UNAUTHENTICATED;
-  } catch {
-    return UNAUTHENTICATED;
-  }
 }

@@ -5,12 +5,13 @@
 //   E2. Connecting and verifying come before the claim; what fails there was never dispatched, and a yes stays unused.
 //   E3. A write waits until the checkpoint it runs from is stored, and is refused where that never happens.
 //   E4. What the ledger has settled is answered from it and marked replayed.
+//   E5. The host's secrets are taken out of an answer before it is stored: state, model and people read what is stored.
 
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { type Digest, LOCAL, type OperationRow, type Outcome, rejected, ToolgateError } from "../../contracts/index.js";
 import type { Claim, ClaimBatch, ClaimRequest } from "../../execution/ledger.js";
 import { type Dispatch, runBatch } from "../../execution/run.js";
-import { toBody } from "../../observation/index.js";
+import { head, redactBody, toBody } from "../../observation/index.js";
 import { type Batch, type BatchCall, loadBatch, threadOf } from "../batch.js";
 import { CONNECT_SERVER } from "../builtins.js";
 import { dispatchOf } from "../dispatch.js";
@@ -19,6 +20,9 @@ import type { Host, RunOwner } from "../host.js";
 import type { GraphState, GraphUpdate, OperationView } from "../state.js";
 import { settledPart, viewOf, viewsOf } from "../views.js";
 import { alreadyRunning } from "./observe.js";
+
+/** Bytes of a server's words in an outcome; the whole answer is in the result store. */
+const MESSAGE_BYTES = 2_000;
 
 export function execute(host: Host) {
   return async (state: GraphState, runtime: LangGraphRunnableConfig): Promise<GraphUpdate> => {
@@ -92,16 +96,16 @@ async function definitionsMoved(
     const stale = batch.snapshot?.servers.find((one) => one.name === server)?.status === "stale";
     const changed = host.catalog.due([server]);
     const verifying = own.filter((call) => stale || changed || call.settings?.verify === "each-call");
-    if (verifying.length === 0) return [];
-    const verified = await host.catalog.verify(server); // one listing for all of this server's calls in the batch
-    if (!verified.ok) {
-      return verifying.map((call) => ({
-        call,
-        outcome: unavailable(`${server} could not be listed again before the call: ${verified.problem}`),
-      }));
-    }
-    return own.flatMap((call) => {
-      const digest = verified.digests.get(call.entry?.tool ?? "");
+    // One listing for all of this server's calls in the batch; without one, what it listed last is what counts.
+    const verified = verifying.length > 0 ? await host.catalog.verify(server) : undefined;
+    const digests = verified?.ok ? verified.digests : host.catalog.digests(server);
+    return own.flatMap((call): { call: BatchCall; outcome: Outcome }[] => {
+      if (verified?.ok === false && verifying.includes(call)) {
+        return [
+          { call, outcome: unavailable(`${server} could not be listed again before the call: ${verified.problem}`) },
+        ];
+      }
+      const digest = digests?.get(call.entry?.tool ?? "");
       if (digest === call.entry?.digest) return [];
       const what = digest === undefined ? "no longer lists this tool" : "has changed this tool's definition";
       return [
@@ -197,7 +201,8 @@ function runDeps(
     leaseMs: host.config.leaseMs,
     now: host.now,
     release: mine.release,
-    keep: (result) => host.results.put(threadId, toBody(result)),
+    words: (text) => head(host.redact(text), MESSAGE_BYTES), // E5: redacted first, a cut could hide half a secret
+    keep: (result) => host.results.put(threadId, redactBody(toBody(result), host.redact)), // E5
     every: host.every,
     background: host.background,
     progress: ({ phase, operation, outcome }) =>

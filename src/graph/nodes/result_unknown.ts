@@ -7,8 +7,9 @@
 import { interrupt, type LangGraphRunnableConfig } from "@langchain/langgraph";
 import { z } from "zod";
 import { oneLine, ResolutionType } from "../../contracts/index.js";
+import { whoAnswers } from "../answers.js";
 import { type Batch, loadBatch, threadOf } from "../batch.js";
-import { type Host, UNAUTHENTICATED } from "../host.js";
+import type { Host } from "../host.js";
 import { toUnknownItem } from "../items.js";
 import type { GraphState, GraphUpdate } from "../state.js";
 import { haltOf, settledPart, viewOf } from "../views.js";
@@ -38,7 +39,7 @@ export function resultUnknown(host: Host) {
     const known = new Set(open.map((row) => row.operation.id));
     const stray = Object.keys(read.data.resolutions).find((id) => !known.has(id));
     if (stray !== undefined) return { note: `\`${oneLine(stray, 80)}\` is not among the operations asked about` };
-    const by = who(host, runtime);
+    const by = whoAnswers(host, runtime);
     const notes: string[] = [];
     for (const [operationId, { type, note }] of Object.entries(read.data.resolutions)) {
       const result = await host.ledger.resolve(operationId, type, { by, ...(note === undefined ? {} : { note }) });
@@ -81,12 +82,4 @@ async function follow(host: Host, state: GraphState, batch: Batch, note: string)
     halt: haltOf(batch.standing.unknownWrites.map((write) => write.operationId)),
     note,
   };
-}
-
-function who(host: Host, runtime: LangGraphRunnableConfig): string {
-  try {
-    return host.identify(runtime) || UNAUTHENTICATED;
-  } catch {
-    return UNAUTHENTICATED;
-  }
 }
