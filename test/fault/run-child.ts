@@ -1,6 +1,7 @@
 // A process of its own that runs a whole agent with a scripted model, to be killed at a named point. Nothing in the
 // sources knows of these points: they are made at the ports that a host may replace.
 
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { type BaseCheckpointSaver, Command, MemorySaver } from "@langchain/langgraph";
 import { createOwner } from "../../src/adapters/ledger/owner.js";
@@ -72,6 +73,7 @@ function checkpointer(): BaseCheckpointSaver {
 
 async function main(): Promise<void> {
   const { config, steps, threadId, runs, durability } = plan;
+  mkdirSync(config.store.path, { recursive: true });
   const toolgate = await createToolgate({
     config,
     model: new StoppingModel(steps as ConstructorParameters<typeof ScriptedModel>[0]),
