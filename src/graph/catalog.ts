@@ -19,7 +19,7 @@ import {
 import { type Config, type Digest, sha256, type ToolSnapshot } from "../contracts/index.js";
 import type { Ledger } from "../execution/ledger.js";
 import type { Servers } from "../execution/server.js";
-import { redactDefinition } from "../observation/index.js";
+import { redactDefinition, toBody } from "../observation/index.js";
 import { builtInTools } from "./builtins.js";
 
 export interface CatalogDeps {
@@ -90,7 +90,7 @@ export function createCatalog(deps: CatalogDeps): Catalog {
     held.set(name, {
       listing,
       generation,
-      content: sha256(JSON.stringify(tools)),
+      content: sha256(toBody(tools)), // total: a server may list what is nested too deeply to be written out
       digests: digestsOf(tools),
     });
     return listing;

@@ -28,6 +28,15 @@ const operation = {
   replayed: false,
 };
 
+const untouched = { status: "proposed", reason: null, by: null, sent: false };
+const ofStatus = {
+  callId: "call_1_2",
+  alias: "mcp__deploy__status",
+  tool: "status",
+  effect: "read",
+  decision: "allow",
+};
+
 const question = {
   approvalId: "<id>",
   operationId: "<digest>",
@@ -86,7 +95,10 @@ describe("run, approvals, approve", () => {
       ...report,
       status: "awaiting_approval",
       approvals: [question],
-      operations: [{ ...operation, status: "proposed", reason: null, by: null, sent: false }],
+      operations: [
+        { ...operation, ...untouched },
+        { ...operation, ...ofStatus, ...untouched },
+      ],
     });
     expect(place.log("accepted")).toEqual([]);
   });
@@ -112,17 +124,7 @@ describe("run, approvals, approve", () => {
     expect(masked(value)).toEqual({
       ...report,
       answer: "It is deployed.",
-      operations: [
-        operation,
-        {
-          ...operation,
-          callId: "call_1_2",
-          alias: "mcp__deploy__status",
-          tool: "status",
-          effect: "read",
-          decision: "allow",
-        },
-      ],
+      operations: [operation, { ...operation, ...ofStatus }],
       modelRequests: 2,
     });
     expect(place.log("effect").map((event) => event.arguments)).toEqual([{ environment: "staging" }]);

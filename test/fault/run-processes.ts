@@ -1,8 +1,9 @@
-// Starts the process of `run-child.ts`, compiled, and ends it by its own id at the point it was told to stop at.
+// Starts the process of `run-child.ts`, bundled so that it starts fast, and ends it by its own id at the point it was told
+// to stop at.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { watch } from "node:fs";
+import { copyFileSync, watch } from "node:fs";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
@@ -13,8 +14,7 @@ import { sourceFile } from "../support/compile.js";
 import type { Plan, Said } from "./run-plan.js";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-/** Beside the compiled sources, so that its imports are theirs. */
-const compiled = () => join(dirname(sourceFile("index")), "../test/fault");
+const bundled = () => join(dirname(sourceFile("index")), "../run-child");
 
 export interface Killer {
   /** Runs a plan until the child says that it is there, kills it with SIGKILL and waits until it is gone. */
@@ -27,16 +27,27 @@ export interface Killer {
 export function killer(): Killer {
   const running: ChildProcess[] = [];
   beforeAll(async () => {
-    const entryPoints = [join(root, "test/fault/run-child.ts")];
-    const common = { format: "esm", platform: "node", target: "node20", logLevel: "error" } as const;
-    await build({ ...common, entryPoints, outdir: compiled() });
+    await build({
+      entryPoints: [join(root, "test/fault/run-child.ts")],
+      outdir: bundled(),
+      bundle: true,
+      external: ["better-sqlite3"],
+      format: "esm",
+      platform: "node",
+      target: "node20",
+      logLevel: "error",
+      banner: {
+        js: 'import { createRequire as _require } from "node:module"; const require = _require(import.meta.url);',
+      },
+    });
+    copyFileSync(join(root, "src/adapters/schema/worker.mjs"), join(bundled(), "worker.mjs"));
   });
   afterEach(async () => {
     for (const child of running.splice(0)) await end(child);
   });
 
   function start(plan: Plan) {
-    const child = spawn(process.execPath, [join(compiled(), "run-child.js"), JSON.stringify(plan)], {
+    const child = spawn(process.execPath, [join(bundled(), "run-child.js"), JSON.stringify(plan)], {
       cwd: root,
       stdio: ["pipe", "pipe", "inherit"],
     });

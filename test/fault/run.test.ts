@@ -85,6 +85,7 @@ async function witnesses({ agent, turn, questions }: End & { agent: Agent }) {
     unannounced: b.log("accepted").filter((event) => !sent.has(event.operationId as string)),
     format: formatProblems([...turn.messages]),
     questions,
+    replayed: turn.report.operations.filter((one) => one.replayed).map((one) => one.callId),
     answer: turn.report.answer,
   };
 }
@@ -102,6 +103,8 @@ const WRITES: readonly {
   readonly effects: number;
   /** Questions asked after the kill, where the write is asked about. */
   readonly questions?: number;
+  /** Sent by the process that was killed, answered from the ledger now, and says so. */
+  readonly replayed?: boolean;
   readonly kinds: readonly Kind[];
 }[] = [
   {
@@ -160,6 +163,7 @@ const WRITES: readonly {
     left: ["c1 dispatching"],
     outcome: GONE,
     effects: 0,
+    replayed: true,
     kinds: ["allowed write", "asked write"],
   },
   {
@@ -168,6 +172,7 @@ const WRITES: readonly {
     left: ["c1 dispatching"],
     outcome: GONE,
     effects: 1,
+    replayed: true,
     kinds: ["asked write"],
   },
   {
@@ -176,6 +181,7 @@ const WRITES: readonly {
     left: ["c1 settled"],
     outcome: OK,
     effects: 1,
+    replayed: true,
     kinds: ["allowed write", "asked write"],
   },
   {
@@ -202,6 +208,7 @@ describe("G6 G8: a write whose host is killed", () => {
           effects,
           requests: effects,
           questions,
+          replayed: point.replayed ? ["c1"] : [],
           answer: outcome === OK ? "Done." : "",
         });
       });
@@ -251,6 +258,7 @@ describe("G6 G8: a write whose host is killed", () => {
       effects: 1,
       requests: 1,
       questions: 0,
+      replayed: ["c1"],
       answer: "Done.",
     });
   });

@@ -11,11 +11,12 @@ import {
   messagesDeltaReducer,
   Overwrite,
   REMOVE_ALL_MESSAGES,
+  Send,
   START,
   StateGraph,
   StateSchema,
 } from "@langchain/langgraph";
-import { BaseCheckpointSaver, JsonPlusSerializer } from "@langchain/langgraph-checkpoint";
+import { BaseCheckpointSaver, DeltaSnapshot, JsonPlusSerializer } from "@langchain/langgraph-checkpoint";
 import { SqliteSaver } from "@langchain/langgraph-checkpoint-sqlite";
 import Database from "better-sqlite3";
 import fc from "fast-check";
@@ -240,6 +241,29 @@ describe("the checkpoint serializer", () => {
     expect(found).toEqual(expected);
     expect(found.map((message) => message.constructor)).toEqual(expected.map((message) => message.constructor));
     expect((await through(all)) as BaseMessage[]).toEqual(expected);
+  });
+
+  it("writes what LangGraph's writes, to the byte (C4)", async () => {
+    const round: Record<string, unknown> = { name: "round" };
+    round.self = round;
+    const all = [
+      new HumanMessage({ id: "h", content: [{ type: "text", text: "h\u00e9 \ud83d" }] }),
+      new AIMessage({ id: "a", content: "", tool_calls: [{ id: "c", name: "t", args: { snake_case: undefined } }] }),
+      new ToolMessage({ id: "t", content: "x", tool_call_id: "c", artifact: { a_b: [1, null, undefined] } }),
+      new DeltaSnapshot([new AIMessage("x")]),
+      new Send("node", { a: 1 }),
+      new Send("node", { a: 1 }, { timeout: 5 }),
+      [new Map([["a", new Set([undefined])]]), /a"/gi, new TypeError("x"), new Uint8Array([1, 2]), Buffer.from("x")],
+      [new Date(0), Number.NaN, -0, undefined, null, () => 1, { toJSON: () => new Set([1]) }],
+      undefined,
+      "text",
+      round,
+    ];
+    for (const value of [...all, all]) {
+      const [, expected] = await theirs.dumpsTyped(value);
+      const [, found] = await own.dumpsTyped(value);
+      expect(Buffer.from(found).toString()).toBe(Buffer.from(expected).toString());
+    }
   });
 
   it("brings back what JSON has no form for (C2)", async () => {

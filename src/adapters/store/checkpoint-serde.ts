@@ -2,13 +2,16 @@
 //
 // LangGraph's serializer turns any object that looks like `{ lc: 1, type: "constructor", … }` back into a live class,
 // wherever it stands, and refuses the whole checkpoint when the class is unknown. Here only chat messages come back as
-// objects, and it is done in one synchronous pass, because loading a long thread is mostly this.
+// objects, and it is done in one synchronous pass, because loading a long thread is mostly this. Saving one is mostly
+// LangGraph's search for circles, which is left to values that have some.
 //
 //   C1. What was plain data when it was saved is plain data when it is loaded, whatever it looks like.
 //   C2. Every checkpoint that LangGraph's serializer wrote can be read.
 //   C3. Messages come back as LangGraph's serializer would bring them back.
+//   C4. What is written is, to the byte, what LangGraph's serializer writes (plain data of C1 aside).
 
 import * as messages from "@langchain/core/messages";
+import { Send } from "@langchain/langgraph";
 import { DeltaSnapshot, JsonPlusSerializer } from "@langchain/langgraph-checkpoint";
 
 type Plain = Record<string, unknown>;
@@ -39,10 +42,47 @@ export class CheckpointSerializer extends JsonPlusSerializer {
     return super.dumpsTyped(escapePlain(value)); // C1
   }
 
-  override async loadsTyped(type: string, data: Uint8Array | string): Promise<unknown> {
-    if (type !== "json") return super.loadsTyped(type, data);
-    return revive(JSON.parse(typeof data === "string" ? data : Buffer.from(data).toString("utf8")));
+  protected override _dumps(value: unknown): Uint8Array {
+    try {
+      return Buffer.from(
+        JSON.stringify(value, function (this: Plain, key, item: unknown) {
+          return encoded(item, this[key]);
+        }),
+      );
+    } catch {
+      return super._dumps(value); // circles, and what has no JSON at all
+    }
   }
+
+  override async loadsTyped(type: string, data: Uint8Array | string): Promise<unknown> {
+    return type === "json" ? this.loadsJson(data) : super.loadsTyped(type, data);
+  }
+
+  /** The same for JSON, at once. */
+  loadsJson(data: Uint8Array | string): unknown {
+    if (typeof data === "string") return revive(JSON.parse(data));
+    return revive(JSON.parse(Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString("utf8")));
+  }
+}
+
+/** What JSON has no form for, in LangGraph's words for it. `before` is the value before its own `toJSON`. (C4) */
+function encoded(value: unknown, before: unknown): unknown {
+  if (value === undefined) return { lc: 2, type: "undefined" };
+  if (typeof value !== "object" || value === null) return value;
+  if (value instanceof DeltaSnapshot) return { lc: 2, type: "delta_snapshot", value: value.value };
+  if (value instanceof Set || value instanceof Map) return constructed(value.constructor.name, null, [[...value]]);
+  if (value instanceof RegExp) return constructed("RegExp", null, [value.source, value.flags]);
+  if (value instanceof Error) return constructed("Error", null, [value.message]);
+  if (value instanceof Uint8Array) return constructed("Uint8Array", "from", [[...value]]);
+  if (before instanceof Send) {
+    const { node, args, timeout } = before;
+    return { node, args, ...(timeout === undefined ? {} : { timeout }) };
+  }
+  return value;
+}
+
+function constructed(name: string, method: string | null, args: unknown[]) {
+  return { lc: 2, type: "constructor", id: [name], method, args, kwargs: {} };
 }
 
 /** Marks plain objects with an `lc` key, outside messages (which mark their own). Copies only what it changes. */

@@ -25,19 +25,25 @@ const BUSY_TIMEOUT_MS = 5_000;
 /** The type under which deflated checkpoints stand. Their metadata is plain JSON, which `list` filters by. */
 const DEFLATED = "json+deflate";
 
+/** A third of the default's time for a few percent more bytes: a full copy of a long thread is on some turn's way. */
+const DEFLATE_LEVEL = 3;
+
 /** Opens the checkpointer on a file, or on a database that is already open. Close it with `saver.db.close()`. */
 export function openCheckpointer(path: string | Database.Database): SqliteSaver {
   const db = typeof path === "string" ? new Database(path, { timeout: BUSY_TIMEOUT_MS }) : path;
   db.pragma("journal_mode = WAL");
   db.pragma("synchronous = FULL"); // K3
   db.pragma(`busy_timeout = ${BUSY_TIMEOUT_MS}`);
-  return new ToolgateSaver(db, new DeflatedSerializer());
+  return new ToolgateSaver(db);
 }
 
 class DeflatedSerializer extends CheckpointSerializer {
   override async loadsTyped(type: string, data: Uint8Array | string): Promise<unknown> {
-    if (type !== DEFLATED) return super.loadsTyped(type, data);
-    return super.loadsTyped("json", typeof data === "string" || !isDeflated(data) ? data : inflateSync(data));
+    return type === DEFLATED ? this.loadsDeflated(data) : super.loadsTyped(type, data);
+  }
+
+  loadsDeflated(data: Uint8Array | string): unknown {
+    return this.loadsJson(typeof data === "string" || !isDeflated(data) ? data : inflateSync(data));
   }
 }
 
@@ -76,7 +82,18 @@ interface HistoryRow {
   readonly value: string | null;
 }
 
+const PUT = `
+  INSERT OR REPLACE INTO checkpoints
+    (thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata, channels)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?)`;
+
 class ToolgateSaver extends SqliteSaver {
+  private readonly prepared = new Map<string, Database.Statement>();
+
+  constructor(db: Database.Database) {
+    super(db, new DeflatedSerializer());
+  }
+
   protected override setup(): void {
     if (this.isSetup) return;
     super.setup();
@@ -99,13 +116,8 @@ class ToolgateSaver extends SqliteSaver {
     const [, whole] = await this.serde.dumpsTyped(copyCheckpoint(checkpoint));
     const [, described] = await this.serde.dumpsTyped(metadata);
     const channels = JSON.stringify(Object.keys(checkpoint.channel_values));
-    this.db
-      .prepare(
-        `INSERT OR REPLACE INTO checkpoints
-          (thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata, channels)
-          VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-      )
-      .run(thread_id, checkpoint_ns, checkpoint.id, parent, DEFLATED, deflateSync(whole), described, channels);
+    const deflated = deflateSync(whole, { level: DEFLATE_LEVEL });
+    this.statement(PUT).run(thread_id, checkpoint_ns, checkpoint.id, parent, DEFLATED, deflated, described, channels);
     return { configurable: { thread_id, checkpoint_ns, checkpoint_id: checkpoint.id } };
   }
 
@@ -117,7 +129,7 @@ class ToolgateSaver extends SqliteSaver {
     if (channels.length === 0) return {};
     this.setup();
     const { thread_id: thread, checkpoint_ns: ns = "", checkpoint_id } = config.configurable ?? {};
-    const rows = this.db.prepare(HISTORY).all({
+    const rows = this.statement(HISTORY).all({
       thread,
       ns,
       id: checkpoint_id ?? this.latest(thread, ns),
@@ -130,13 +142,20 @@ class ToolgateSaver extends SqliteSaver {
       const history: DeltaChannelHistory = { writes: [] };
       for (const row of rows) {
         if (row.task_id === null || row.channel !== channel || row.depth > oldest) continue;
-        const value = await this.serde.loadsTyped(row.type ?? "json", row.value ?? "");
+        const value = await this.loaded(row.type ?? "json", row.value ?? "");
         history.writes.push([row.task_id, channel, value]);
       }
       if (seedRow) history.seed = (await this.wholeValues(thread, ns, seedRow.id))[channel];
       result[channel] = history;
     }
     return result;
+  }
+
+  private statement(text: string): Database.Statement {
+    const known = this.prepared.get(text);
+    const statement = known ?? this.db.prepare(text);
+    if (!known) this.prepared.set(text, statement);
+    return statement;
   }
 
   private latest(thread: string, ns: string): string | undefined {

@@ -8,16 +8,16 @@
 //   E5. The host's secrets are taken out of an answer before it is stored: state, model and people read what is stored.
 
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
-import { type Digest, LOCAL, type OperationRow, type Outcome, rejected, ToolgateError } from "../../contracts/index.js";
+import { type Digest, LOCAL, type OperationRow, type Outcome, ToolgateError } from "../../contracts/index.js";
 import type { Claim, ClaimBatch, ClaimRequest } from "../../execution/ledger.js";
 import { type Dispatch, runBatch } from "../../execution/run.js";
 import { head, redactBody, toBody } from "../../observation/index.js";
 import { type Batch, type BatchCall, loadBatch, threadOf } from "../batch.js";
 import { CONNECT_SERVER } from "../builtins.js";
 import { dispatchOf } from "../dispatch.js";
-import { checkpointStored, DURABLE_WITHIN_MS } from "../durability.js";
 import type { Host, RunOwner } from "../host.js";
 import type { GraphState, GraphUpdate, OperationView } from "../state.js";
+import { beforeClaim } from "../verify.js";
 import { settledPart, viewOf, viewsOf } from "../views.js";
 import { alreadyRunning } from "./observe.js";
 
@@ -60,64 +60,6 @@ export function execute(host: Host) {
       for (const { operation } of ready) if (!running.has(operation.id)) mine.release(operation.id);
     }
   };
-}
-
-/** Refusals that need the world: no stored checkpoint, no connection, no listing, another definition. (E2, E3) */
-async function beforeClaim(
-  host: Host,
-  batch: Batch,
-  runnable: readonly BatchCall[],
-  runtime: LangGraphRunnableConfig,
-): Promise<{ call: BatchCall; outcome: Outcome }[]> {
-  const writes = runnable.filter((call) => call.operation.effect === "write");
-  if (writes.length > 0 && !(await checkpointStored(host, runtime))) {
-    const message = `this run's state was not stored within ${DURABLE_WITHIN_MS} ms; writes need durability "sync" or "async"; it was not run`;
-    const rest = runnable.filter((call) => call.operation.effect === "read");
-    const refusals = writes.map((call) => ({ call, outcome: rejected("durability", "host", message) }));
-    return [...refusals, ...(await definitionsMoved(host, batch, rest))];
-  }
-  return definitionsMoved(host, batch, runnable);
-}
-
-async function definitionsMoved(
-  host: Host,
-  batch: Batch,
-  calls: readonly BatchCall[],
-): Promise<{ call: BatchCall; outcome: Outcome }[]> {
-  const byServer = new Map<string, BatchCall[]>();
-  for (const call of calls) {
-    const { server } = call.operation;
-    if (server !== null && server !== LOCAL) byServer.set(server, [...(byServer.get(server) ?? []), call]);
-  }
-  const perServer = [...byServer].map(async ([server, own]) => {
-    const connected = await host.servers.connect(server);
-    if (!connected.ok)
-      return own.map((call) => ({ call, outcome: unavailable(`${server} is not available: ${connected.problem}`) }));
-    const stale = batch.snapshot?.servers.find((one) => one.name === server)?.status === "stale";
-    const changed = host.catalog.due([server]);
-    const verifying = own.filter((call) => stale || changed || call.settings?.verify === "each-call");
-    // One listing for all of this server's calls in the batch; without one, what it listed last is what counts.
-    const verified = verifying.length > 0 ? await host.catalog.verify(server) : undefined;
-    const digests = verified?.ok ? verified.digests : host.catalog.digests(server);
-    return own.flatMap((call): { call: BatchCall; outcome: Outcome }[] => {
-      if (verified?.ok === false && verifying.includes(call)) {
-        return [
-          { call, outcome: unavailable(`${server} could not be listed again before the call: ${verified.problem}`) },
-        ];
-      }
-      const digest = digests?.get(call.entry?.tool ?? "");
-      if (digest === call.entry?.digest) return [];
-      const what = digest === undefined ? "no longer lists this tool" : "has changed this tool's definition";
-      return [
-        { call, outcome: rejected("drift", "drift", `${server} ${what} since it was shown to you; it was not run`) },
-      ];
-    });
-  });
-  return (await Promise.all(perServer)).flat();
-}
-
-function unavailable(message: string): Outcome {
-  return { status: "unavailable", reason: "not_sent", by: "host", message };
 }
 
 function refusalOf(host: Host, batch: Batch, call: BatchCall, outcome: Outcome) {

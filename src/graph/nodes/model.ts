@@ -2,30 +2,20 @@
 //
 //   O1. Definitions and system text come from the same snapshot; both are cached by its id.
 //   O2. The response is in the ledger, with its calls, before anything acts on it.
-//   O3. Every call is kept: what cannot be used as arguments becomes a call with `{}` that is marked and never runs.
-//   O4. Call ids are present and unique within a message; a message id that state already has is replaced, or an older
-//       message would be overwritten in place.
+//   O3, O4. See response.ts: every call is kept, ids are unique.
 //   O5. A turn whose budget is spent gets one last request without tools, then ends.
 
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { AIMessage, type BaseMessage, SystemMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { describeServers } from "../../catalog/index.js";
-import {
-  digest,
-  type JsonObject,
-  notHashable,
-  type ProposedCall,
-  sha256,
-  ToolgateError,
-  type ToolSnapshot,
-} from "../../contracts/index.js";
-import { survives } from "../../observation/index.js";
+import { ToolgateError, type ToolSnapshot } from "../../contracts/index.js";
 import { turnSpent } from "../../policy/index.js";
 import { threadOf } from "../batch.js";
 import { onDemand } from "../builtins.js";
 import type { Host } from "../host.js";
 import { turnOf } from "../messages.js";
+import { normalise } from "../response.js";
 import type { GraphState, GraphUpdate } from "../state.js";
 
 const SYSTEM = [
@@ -147,86 +137,4 @@ async function resolutionsSince(host: Host, messages: readonly BaseMessage[]): P
     }
   }
   return told;
-}
-
-/** O3, O4 */
-function normalise(
-  host: Host,
-  response: BaseMessage,
-  earlier: readonly BaseMessage[],
-): { message: AIMessage; calls: ProposedCall[] } {
-  const ai = response as AIMessage;
-  const raw = rawArguments(ai);
-  const seen = new Set<string>();
-  const unique = (id: string | undefined) => {
-    const kept = id !== undefined && id !== "" && !seen.has(id) ? id : `call_${host.newId()}`;
-    seen.add(kept);
-    return kept;
-  };
-  const calls = [
-    ...(ai.tool_calls ?? []).map((call) => {
-      const text = call.id === undefined ? undefined : raw.get(call.id);
-      const problem =
-        notHashable(call.args) ?? (text === undefined ? undefined : host.jsonProblem(text)) ?? revivable(call.args);
-      return {
-        name: call.name,
-        id: unique(call.id),
-        args: (problem === undefined ? call.args : {}) as JsonObject,
-        problem,
-      };
-    }),
-    ...(ai.invalid_tool_calls ?? []).map((call) => ({
-      name: call.name ?? "",
-      id: unique(call.id),
-      args: {} as JsonObject,
-      problem: call.error ?? "they are not a JSON object",
-    })),
-  ];
-  const { tool_calls: _dropped, ...additional } = (ai.additional_kwargs ?? {}) as Record<string, unknown>; // would say the same twice
-  const known = ai.id !== undefined && earlier.some((message) => message.id === ai.id);
-  const message = new AIMessage({
-    content: ai.content,
-    id: ai.id === undefined || known ? host.newId() : ai.id,
-    ...(ai.name === undefined ? {} : { name: ai.name }),
-    additional_kwargs: additional,
-    response_metadata: { ...ai.response_metadata },
-    ...(ai.usage_metadata === undefined ? {} : { usage_metadata: ai.usage_metadata }),
-    tool_calls: calls.map(({ name, id, args }) => ({ name, id, args, type: "tool_call" as const })),
-    invalid_tool_calls: [],
-  } as ConstructorParameters<typeof AIMessage>[0]);
-  return {
-    message,
-    calls: calls.map(({ name, id, args, problem }, index) => ({
-      index,
-      callId: id,
-      alias: name,
-      argumentsDigest: notHashable(args) === undefined ? digest(args) : sha256(""),
-      ...(problem === undefined ? {} : { invalid: problem }),
-    })),
-  };
-}
-
-/** Arguments that a checkpointer would bring back as something else than they are must not be stored, let alone approved. */
-function revivable(args: unknown): string | undefined {
-  return survives(args) ? undefined : "they hold what a checkpoint would not keep as it is (a key such as `lc`)";
-}
-
-/**
- * Arguments as the provider sent them, where the message still holds the text: the only place where doubled keys can be
- * seen, and where text that was cut off was not yet mended into an object.
- */
-function rawArguments(message: AIMessage): Map<string, string> {
-  const raw = new Map<string, string>();
-  const keep = (id: unknown, text: unknown) => {
-    if (typeof id === "string" && typeof text === "string" && text !== "") raw.set(id, text);
-  };
-  const calls = (message.additional_kwargs as { tool_calls?: unknown }).tool_calls;
-  for (const call of Array.isArray(calls) ? calls : []) {
-    const { id, function: called } = (call ?? {}) as { id?: unknown; function?: { arguments?: unknown } };
-    keep(id, called?.arguments);
-  }
-  for (const chunk of (message as { tool_call_chunks?: { id?: string; args?: string }[] }).tool_call_chunks ?? []) {
-    keep(chunk.id, chunk.args);
-  }
-  return raw;
 }
