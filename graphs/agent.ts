@@ -1,10 +1,12 @@
 // The agent for LangGraph Studio and `langgraphjs dev`: the configuration beside package.json, or the file that
-// TOOLGATE_CONFIG names. Loading and drawing it starts no server; the first run does.
+// TOOLGATE_CONFIG names. Loading and drawing it starts no server; the first run does. Its answers are sealed with the
+// store's own secret, as those of the command are: a question asked here can be answered there.
 
 import { fileURLToPath } from "node:url";
-import { createToolgate } from "../src/index.js";
+import { withKeptSecret } from "../src/cli/secret.js";
+import { createToolgate, loadConfig } from "../src/index.js";
 
-const config = process.env.TOOLGATE_CONFIG ?? fileURLToPath(new URL("../toolgate.json", import.meta.url));
+const path = process.env.TOOLGATE_CONFIG ?? fileURLToPath(new URL("../toolgate.json", import.meta.url));
 
-export const toolgate = await createToolgate({ config });
+export const toolgate = await createToolgate({ config: withKeptSecret(await loadConfig(path)) });
 export const graph = toolgate.graph;

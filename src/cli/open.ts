@@ -6,7 +6,7 @@ import { type Config, type Finding, oneLine } from "../contracts/index.js";
 import { createToolgate, type Toolgate } from "../index.js";
 import { Stopped } from "./failure.js";
 import { type Context, commandLine } from "./io.js";
-import { keptSecret } from "./secret.js";
+import { withKeptSecret } from "./secret.js";
 
 export interface Opened {
   readonly toolgate: Toolgate;
@@ -54,10 +54,7 @@ export async function configOf(
 ): Promise<{ config: Config; findings: readonly Finding[] }> {
   const { config, findings } = await readConfig(options.config, io.env);
   const own = model === undefined ? config : { ...config, model: modelName(model, io.cwd) };
-  if (!seals || own.store.kind !== "sqlite" || own.approvals.secret !== undefined) return { config: own, findings };
-  const secret = keptSecret(own.store.path);
-  const sealed = { ...own, approvals: { ...own.approvals, secret }, secrets: [secret, ...own.secrets] };
-  return { config: sealed, findings };
+  return { config: seals ? withKeptSecret(own) : own, findings };
 }
 
 function modelName(model: string, cwd: string): string {

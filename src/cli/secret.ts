@@ -17,10 +17,17 @@ import {
   writeSync,
 } from "node:fs";
 import { join } from "node:path";
-import { ToolgateError } from "../contracts/index.js";
+import { type Config, ToolgateError } from "../contracts/index.js";
 
 const NAME = "secret";
 const CHARS = 32;
+
+/** The configuration with a secret that outlives the process, where it names none and its store has a folder. */
+export function withKeptSecret(config: Config): Config {
+  if (config.store.kind !== "sqlite" || config.approvals.secret !== undefined) return config;
+  const secret = keptSecret(config.store.path);
+  return { ...config, approvals: { ...config.approvals, secret }, secrets: [secret, ...config.secrets] };
+}
 
 /** The secret of the store in `folder`, made on first use. Throws `store_failed`. */
 export function keptSecret(folder: string): string {
