@@ -19,8 +19,8 @@ import type { ScriptStep } from "../src/testing.js";
 /** Bytes of the text of each result. */
 export const RESULT_BYTES = 200;
 /** The tool that is called, and the alias the model knows it by. */
-const TOOL = "find_document_7";
-const ALIAS = `mcp__documents__${TOOL}`;
+export const TOOL = "find_document_7";
+export const ALIAS = `mcp__documents__${TOOL}`;
 
 /** What is measured: how many tools the server lists, and what the host says its tools do. */
 export interface Case {
@@ -62,7 +62,9 @@ export async function startAgent(
   const model = new TimedModel(options.steps);
   const toolgate = await createToolgate({
     config: {
-      mcpServers: { documents: { command, args, env: { HOSTILE_FILE: serverFile(folder, tools, options.calls) } } },
+      mcpServers: {
+        documents: { command, args, env: { HOSTILE_FILE: writeServerFile(folder, tools, options.calls) } },
+      },
       permissions: { allow: ["mcp__documents__*"] },
       tools: { "mcp__documents__*": { effect } },
       catalog: { limits: { tools } },
@@ -126,13 +128,16 @@ export function prose(chars: number, seed: number): string {
 }
 
 /** Writes what the server lists and answers, and returns the file's path. */
-function serverFile(folder: string, tools: number, calls: number): string {
+export function writeServerFile(folder: string, tools: number, calls: number): string {
   const path = join(folder, "server.json");
   const answers = Array.from({ length: calls }, (_, n) => ({
     do: "answer",
     result: { content: [{ type: "text", text: prose(RESULT_BYTES, 1_000_000 + n) }] },
   }));
-  writeFileSync(path, JSON.stringify({ tools: Array.from({ length: tools }, (_, n) => toolOf(n)), calls: { [TOOL]: answers } }));
+  writeFileSync(
+    path,
+    JSON.stringify({ tools: Array.from({ length: tools }, (_, n) => toolOf(n)), calls: { [TOOL]: answers } }),
+  );
   return path;
 }
 

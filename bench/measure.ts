@@ -1,5 +1,6 @@
 // Measuring: many user turns of one call, or many calls within one user turn, and what they cost as they become many.
 
+import type { ScriptStep } from "../src/testing.js";
 import { type Case, callStep, type Measured, type ServerCommand, startAgent } from "./agent.js";
 
 /** What a run cost. Times are in milliseconds, without the scripted model's own. */
@@ -18,8 +19,7 @@ export interface Cost {
 
 /** User turns of one call each, in one thread. A turn is one `invoke`. */
 export async function measureTurns(one: Case, turns: number, server?: ServerCommand): Promise<Cost> {
-  const steps = Array.from({ length: turns }, (_, n) => [callStep(n), { say: `That was number ${n}.` }]).flat();
-  const agent = await startAgent(one, { calls: turns, steps, ...(server ? { server } : {}) });
+  const agent = await startAgent(one, { calls: turns, steps: turnSteps(turns), ...(server ? { server } : {}) });
   return costOf(agent, async (tick) => {
     for (let turn = 0; turn < turns; turn++) {
       const result = await agent.toolgate.graph.invoke(question(turn), { ...THREAD, durability: "sync" });
@@ -52,9 +52,16 @@ export function median(values: readonly number[]): number {
   return [...values].sort((a, b) => a - b)[values.length >> 1] ?? Number.NaN;
 }
 
+/** A script of turns with one call each. */
+export function turnSteps(turns: number): ScriptStep[] {
+  return Array.from({ length: turns }, (_, n) => [callStep(n), { say: `That was number ${n}.` }]).flat();
+}
+
 const THREAD = { configurable: { thread_id: "bench" } };
 
-const question = (n: number) => ({ messages: [{ role: "user", content: `Question ${n}: what does it say there?` }] });
+export const question = (n: number) => ({
+  messages: [{ role: "user", content: `Question ${n}: what does it say there?` }],
+});
 
 async function costOf(agent: Measured, run: (tick: () => void) => Promise<void>): Promise<Cost> {
   try {
@@ -86,5 +93,7 @@ async function costOf(agent: Measured, run: (tick: () => void) => Promise<void>)
 function expectOk(last: unknown, messages: number, expected: number): void {
   const { status } = (last ?? {}) as { status?: unknown };
   if (messages === expected && status === "success") return;
-  throw new Error(`the run did not do its calls: ${messages} messages of ${expected}, the last result ${String(status)}`);
+  throw new Error(
+    `the run did not do its calls: ${messages} messages of ${expected}, the last result ${String(status)}`,
+  );
 }

@@ -82,7 +82,7 @@ export interface Standing {
   readonly budgetSpent: boolean;
   /** The final request of the turn was made. */
   readonly finalMade: boolean;
-  /** Calls of this turn that a person rejected. */
+  /** Calls of this turn that a person rejected, other than of this proposal: one rejection does not touch its siblings. */
   readonly rejections: readonly { readonly server: string; readonly tool: string; readonly argumentsDigest: Digest }[];
   /** Writes whose outcome is unknown, of this thread (of this scope, with their server, under `haltScope: "server"`). */
   readonly unknownWrites: readonly (WriteRef & { readonly server: string | null })[];

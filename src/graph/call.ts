@@ -1,5 +1,8 @@
 // Call: one call of an AI message, found in the ledger and in the snapshot: which call it is, where it goes, and whether
 // its arguments can be used.
+//
+//   A4. Arguments are copied when they are digested: streams, callbacks and models hold the message's own objects, and what
+//       they change afterwards is neither shown nor sent.
 
 import {
   canonicalBytes,
@@ -37,8 +40,8 @@ export function locate(
   rows: ReadonlyMap<string, OperationRow>,
 ): Located {
   const unhashable = notHashable(call.arguments);
-  const argumentsDigest =
-    unhashable === undefined ? digest(call.arguments) : sha256(JSON.stringify(call.arguments) ?? "");
+  const args = unhashable === undefined ? structuredClone(call.arguments) : call.arguments; // A4
+  const argumentsDigest = unhashable === undefined ? digest(args) : sha256(JSON.stringify(args) ?? "");
   const made = proposal?.calls.find(
     (one) => one.index === call.index && one.callId === call.callId && one.alias === call.alias,
   );
@@ -50,7 +53,7 @@ export function locate(
   const edit = sameCall ? lastEdit(first, rows) : undefined;
   return {
     call,
-    arguments: edit?.operation.arguments ?? call.arguments,
+    arguments: edit?.operation.arguments ?? args,
     argumentsDigest: edit?.operation.argumentsDigest ?? argumentsDigest,
     proposed: own || target,
     edited: edit !== undefined,

@@ -6,6 +6,8 @@
 //   C3. A snapshot is in the store before anything names it.
 //   C4. The host's secrets are taken out of a definition before anything is made of it; digests cover what is left, so a
 //       secret that is changed is no drift.
+//   C5. What is asked before each write costs what is new: a list that came again, to the byte, keeps what was made of it,
+//       and the same listings keep their snapshot.
 
 import {
   type AssembleResult,
@@ -19,7 +21,7 @@ import {
 import { type Config, type Digest, sha256, type ToolSnapshot } from "../contracts/index.js";
 import type { Ledger } from "../execution/ledger.js";
 import type { Servers } from "../execution/server.js";
-import { redactDefinition, toBody } from "../observation/index.js";
+import { rewordDefinition, toBody } from "../observation/index.js";
 import { builtInTools } from "./builtins.js";
 
 export interface CatalogDeps {
@@ -41,7 +43,9 @@ interface Held {
   readonly listing: ServerListing;
   /** The server's generation when it was listed. */
   readonly generation: number;
-  /** Digest of the raw list. */
+  /** Digest of the list as it came; undefined where it is nested too deeply to be written out. */
+  readonly raw: Digest | undefined;
+  /** Digest of the list without secrets. */
   readonly content: Digest;
   /** By the server's own tool names. */
   readonly digests: ReadonlyMap<string, Digest>;
@@ -73,6 +77,7 @@ export function createCatalog(deps: CatalogDeps): Catalog {
   /** What each snapshot was made of: the content of every server's list. */
   const madeOf = new Map<Digest, ReadonlyMap<string, Digest | undefined>>();
   let latest: ToolSnapshot | undefined;
+  let assembledFrom: { readonly listings: readonly ServerListing[]; readonly result: AssembleResult } | undefined;
   const { limits, onInvalid } = deps.config.catalog;
 
   async function list(name: string): Promise<ServerListing> {
@@ -85,11 +90,18 @@ export function createCatalog(deps: CatalogDeps): Catalog {
       limits,
     );
     if (!listed.ok) return failed(name, listed.problem);
-    const tools = listed.tools.map((tool) => redactDefinition(tool, deps.redact)); // C4
+    const raw = rawDigest(listed.tools);
+    const last = held.get(name);
+    if (last && raw !== undefined && last.raw === raw && last.listing.protocol === connection.protocol) {
+      held.set(name, { ...last, generation }); // C5
+      return last.listing;
+    }
+    const tools = listed.tools.map((tool) => rewordDefinition(tool, deps.redact)); // C4
     const listing: ServerListing = { name, status: "connected", protocol: connection.protocol, tools };
     held.set(name, {
       listing,
       generation,
+      raw,
       content: sha256(toBody(tools)), // total: a server may list what is nested too deeply to be written out
       digests: digestsOf(tools),
     });
@@ -121,11 +133,15 @@ export function createCatalog(deps: CatalogDeps): Catalog {
         names.map((name) => (isDue(name) ? list(name) : Promise.resolve((held.get(name) as Held).listing))),
       );
       const carried = listings.map((listing) => carryOver(listing, previous));
-      const assembled = assemble(carried, [...builtInTools(deps.config), ...deps.locals], {
-        limits,
-        onInvalid,
-        injected: deps.injected,
-      });
+      const known = sameItems(carried, assembledFrom?.listings) ? assembledFrom?.result : undefined; // C5
+      const assembled =
+        known ??
+        assemble(carried, [...builtInTools(deps.config), ...deps.locals], {
+          limits,
+          onInvalid,
+          injected: deps.injected,
+        });
+      assembledFrom = { listings: carried, result: assembled };
       if (assembled.ok) {
         remember(madeOf, assembled.snapshot.id, new Map(names.map((name) => [name, held.get(name)?.content])));
       }
@@ -164,6 +180,19 @@ function carryOver(listing: ServerListing, previous: ToolSnapshot | undefined): 
   const entries = previous.tools.filter((entry) => entry.server === listing.name);
   const withheld = previous.withheld.filter((row) => row.server === listing.name);
   return entries.length > 0 ? { ...listing, status: "stale", entries, withheld } : listing;
+}
+
+function rawDigest(tools: readonly unknown[]): Digest | undefined {
+  try {
+    return sha256(JSON.stringify(tools));
+  } catch {
+    return undefined;
+  }
+}
+
+/** The very same objects in the same order: a listing that failed or is stale is a new one each time. */
+function sameItems<T>(some: readonly T[], others: readonly T[] | undefined): boolean {
+  return some.length === others?.length && some.every((item, index) => item === others[index]);
 }
 
 function digestsOf(tools: readonly unknown[]): ReadonlyMap<string, Digest> {

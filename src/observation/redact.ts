@@ -35,17 +35,17 @@ const SAYS = new Set(["title", "description", "$comment", "default", "examples"]
 const NAMES = new Set(["properties", "patternProperties", "$defs", "definitions", "dependentSchemas"]);
 
 /**
- * A tool's definition without the secrets in what it says. Names and rules stay as they are: changed, they would call
- * another tool or refuse what the server takes.
+ * A tool's definition with what it says (titles, descriptions, defaults, examples) put through `say`. Names and rules stay
+ * as they are: changed, they would call another tool or refuse what the server takes.
  */
-export function redactDefinition(value: unknown, redact: (text: string) => string, depth = 0, named = false): unknown {
+export function rewordDefinition(value: unknown, say: (text: string) => string, depth = 0, named = false): unknown {
   if (typeof value !== "object" || value === null || depth > MAX_DEPTH) return value;
-  if (Array.isArray(value)) return value.map((item) => redactDefinition(item, redact, depth + 1));
+  if (Array.isArray(value)) return value.map((item) => rewordDefinition(item, say, depth + 1));
   const kept = Object.entries(value).map(([key, item]) => [
     key,
     !named && SAYS.has(key)
-      ? redactJson(item, redact, depth + 1)
-      : redactDefinition(item, redact, depth + 1, !named && NAMES.has(key)),
+      ? redactJson(item, say, depth + 1)
+      : rewordDefinition(item, say, depth + 1, !named && NAMES.has(key)),
   ]);
   return Object.fromEntries(kept);
 }

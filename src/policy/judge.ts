@@ -84,7 +84,8 @@ export function judge(
   const earlierInBatch = new Map<string, EarlierWrite>();
   return calls.map((call, index) => {
     const { operation, row } = call;
-    if (row?.state === "settled" && !retriable(row)) return { kind: "settled", operation: row.operation, row };
+    if (row?.state === "settled" && !retriable(row, operation))
+      return { kind: "settled", operation: row.operation, row };
     const outcome = refusals[index] ?? budgetRefusal(over[index]);
     if (outcome) return { kind: "refuse", operation, outcome };
 
@@ -157,9 +158,14 @@ function inHand(call: CallFacts): boolean {
   return call.row !== undefined && call.row.state !== "proposed" && call.row.sent;
 }
 
-/** A settled row that may be claimed again as the next attempt: certainly not run, and for a write never dispatched. */
-function retriable(row: OperationRow): boolean {
-  return row.outcome?.status === "unavailable" && (row.operation.effect === "read" || !row.sent);
+/**
+ * A settled row that may be claimed again as the next attempt: certainly not run, and for a write never dispatched. As
+ * the claim sees it: a question about a row that no claim takes could never be answered.
+ */
+function retriable(row: OperationRow, operation: Operation): boolean {
+  if (row.outcome?.status !== "unavailable") return false;
+  const write = row.operation.effect === "write" || operation.effect === "write";
+  return !write || (!row.sent && row.sentAt === undefined);
 }
 
 function haltingWrite(operation: Operation, standing: BatchStanding, haltScope: "thread" | "server") {

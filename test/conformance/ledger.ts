@@ -789,9 +789,12 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       const outcome = rejected("person", "person", "not now");
       expect(await at.ledger.answer([{ verdict: no, settles: outcome }])).toEqual([{ kind: "stored" }]);
       expect(await rowOf(at, asked)).toMatchObject({ state: "settled", outcome, sent: false });
-      const { rejections } = await at.ledger.standing(query([]));
-      expect(rejections).toEqual([{ server: "documents", tool: "save", argumentsDigest: asked.argumentsDigest }]);
-      expect((await at.ledger.standing(query([], { turnId: "turn-2" }))).rejections).toEqual([]);
+      const rejections = async (where: object) =>
+        (await at.ledger.standing({ ...query([]), proposalId: "p2", ...where })).rejections;
+      const { argumentsDigest } = asked;
+      expect(await rejections({})).toEqual([{ server: "documents", tool: "save", argumentsDigest }]);
+      expect(await rejections({ turnId: "turn-2" })).toEqual([]);
+      expect(await rejections({ proposalId: "p1" })).toEqual([]); // its siblings are not touched
       expect(await at.ledger.answer([{ verdict: verdict(question) }])).toMatchObject([{ kind: "already_decided" }]);
     });
 

@@ -166,7 +166,7 @@ describe("SQLite ledger and its file", () => {
     await createSqliteLedger(path, deps).close();
     const handle = new Database(path, { readonly: true });
     const ledger = createSqliteLedger(handle, deps);
-    await expect(ledger.sweep({ reads: true })).rejects.toMatchObject({ code: "store_failed" });
+    await expect(ledger.claim(batch([operation()]))).rejects.toMatchObject({ code: "store_failed" });
     handle.close();
     await expect(ledger.threads()).rejects.toMatchObject({ code: "store_failed", hint: "open the store again" });
   });

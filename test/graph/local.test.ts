@@ -77,6 +77,32 @@ describe("host tools", () => {
     ]);
   });
 
+  test("C100: rejections touch no sibling: what was approved beside them runs; the next writes of the turn do not", async () => {
+    const seen: string[] = [];
+    const texts = ["a", "b", "c", "d", "d"];
+    const next = [note("e", "c9", "send")];
+    const agent = await start(
+      [{ calls: texts.map((text, index) => note(text, `c${index}`, "send")) }, { calls: next }, DONE],
+      [hostTool("send", () => "sent", seen)],
+      { permissions: {} },
+    );
+    const question = await agent.ask("go");
+    const ids = question.report.approvals.map((one) => one.approvalId);
+    const yes = new Set([ids[0], ids[3]]);
+    const turn = await agent.resume({
+      decisions: Object.fromEntries(ids.map((id) => [id, { type: yes.has(id) ? "approve" : "reject" }])),
+    });
+    expect(outcomes(turn)).toEqual([
+      "c0 ok success",
+      "c1 rejected person",
+      "c2 rejected person",
+      "c3 ok success",
+      "c4 rejected person",
+      "c9 rejected repeated_rejection",
+    ]);
+    expect(seen).toEqual(["a", "d"]);
+  });
+
   test("what the schema does not take never reaches the tool", async () => {
     const seen: string[] = [];
     const calls = [

@@ -5,7 +5,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { tool } from "@langchain/core/tools";
 import { Command } from "@langchain/langgraph";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { type Agent, bench, type Steps, stdio } from "../support/agent.js";
 import { startHttpServer } from "../support/rpc.js";
@@ -40,12 +40,11 @@ const said = (text: string) => ({ content: [{ type: "text", text }] });
 const echo = (result: unknown) => ({ do: "answer", effect: false, result });
 
 beforeEach(() => {
-  process.env["CANARY"] = CANARY;
-  process.env["CANARY_ODD"] = ODD;
+  vi.stubEnv("CANARY", CANARY);
+  vi.stubEnv("CANARY_ODD", ODD);
 });
 afterEach(() => {
-  delete process.env["CANARY"];
-  delete process.env["CANARY_ODD"];
+  vi.unstubAllEnvs();
 });
 
 /** Tools of a server that echoes secrets, all of them reads unless they are named `write…`. */
@@ -87,15 +86,17 @@ const calling = (...aliases: string[]): Steps[number] => ({
   calls: aliases.map((name) => ({ name, args: {}, id: name.replace(/^mcp__/, "") })),
 });
 
-/** One run, with everything that was streamed of it and what it threw. */
-async function run(agent: Agent, input: unknown, seen: unknown[]): Promise<void> {
+/** One run; `seen` gets everything that was streamed of it, and what it threw. Resolves with the message of that. */
+async function run(agent: Agent, input: unknown, seen: unknown[]): Promise<string | undefined> {
   const config = { configurable: { thread_id: "t1" }, durability: "sync", streamMode: ["custom", "updates", "values"] };
   try {
     for await (const event of await agent.toolgate.graph.stream(input as never, config as never)) seen.push(event);
   } catch (error) {
     const { message, stack, hint, data } = error as Error & { hint?: unknown; data?: unknown };
     seen.push({ message, stack, hint, data });
+    return message;
   }
+  return undefined;
 }
 
 const question = { messages: [{ role: "user", content: "go" }] };
@@ -110,7 +111,7 @@ async function places(agent: Agent, seen: readonly unknown[]): Promise<Record<st
     "what was streamed": JSON.stringify(seen),
     "model requests": JSON.stringify(agent.model.requests),
     checkpoints: JSON.stringify(states),
-    "the snapshot": JSON.stringify(await agent.toolgate.snapshot()),
+    "the snapshot": JSON.stringify((await agent.toolgate.snapshot()) ?? null),
     "ledger rows": JSON.stringify(await host.ledger.operations("t1")),
     questions: JSON.stringify([await ledger.requests(), await ledger.unknowns()]),
   };
@@ -169,11 +170,11 @@ describe("G11: secrets", () => {
     const pageOn: Steps[number] = ({ messages }) => {
       const refs = messages.map((message) => (message as { artifact?: { ref?: string } }).artifact?.ref);
       const long = refs[names.indexOf("mcp__echo__read_long") + 3] as string; // after system, question and proposal
-      return { calls: [{ name: "read_result", args: { ref: long }, id: "page" }] };
+      return { calls: [{ name: "read_result", args: { ref: long, offset: 2_400 }, id: "page" }] };
     };
     const agent = await start({ echo: echoServer(config) }, [calling(...names), pageOn, { say: "Done." }]);
     const seen: unknown[] = [];
-    await run(agent, question, seen);
+    expect(await run(agent, question, seen)).toBeUndefined();
     const found = await places(agent, seen);
     expect(leaks(found)).toEqual([]);
     expect(holders(found, VISIBLE)).toContain("the file toolgate.sqlite-wal");
@@ -207,7 +208,7 @@ describe("G11: secrets", () => {
       { say: "Done." },
     ]);
     const seen: unknown[] = [];
-    await run(agent, question, seen);
+    expect(await run(agent, question, seen)).toBeUndefined();
     expect(leaks(await places(agent, seen))).toEqual([]);
     expect(agent.model.requests[0]?.tools.find((one) => one.name === "mcp__echo__read_docs")).toEqual({
       name: "mcp__echo__read_docs",
@@ -234,13 +235,13 @@ describe("G11: secrets", () => {
       { permissions: { allow: ["mcp__echo"], ask: [names.asked] }, tools: { [names.flood]: { effect: "read" } } },
     );
     const seen: unknown[] = [];
-    await run(agent, question, seen);
+    expect(await run(agent, question, seen)).toBeUndefined();
     const [asked] = await agent.toolgate.ledger.requests("t1");
     const yes = { decisions: { [asked?.approvalId as string]: { type: "approve" } } };
-    await run(agent, new Command({ resume: yes }), seen);
+    expect(await run(agent, new Command({ resume: yes }), seen)).toBeUndefined();
     const [first] = await agent.toolgate.ledger.unknowns("t1");
     const settled = { resolutions: { [first?.operationId as string]: { type: "did_not_happen" } } };
-    await run(agent, new Command({ resume: settled }), seen);
+    expect(await run(agent, new Command({ resume: settled }), seen)).toBeUndefined();
     const unknown = await agent.toolgate.ledger.unknowns("t1");
     expect(unknown).toMatchObject([
       {
@@ -265,7 +266,7 @@ describe("G11: secrets", () => {
     const load = { calls: [{ name: "connect_server", args: { name: "later" }, id: "load" }] };
     const agent = await start(optional, [load, { say: "Done." }]);
     const seen: unknown[] = [];
-    await run(agent, question, seen);
+    expect(await run(agent, question, seen)).toBeUndefined();
     expect((await agent.toolgate.snapshot())?.servers.map((one) => [one.name, one.status, one.problem])).toEqual([
       [
         "dies",
@@ -283,10 +284,7 @@ describe("G11: secrets", () => {
     await agent.toolgate.close();
 
     const failing = await start({ must }, [{ say: "Done." }]);
-    await run(failing, question, seen);
-    expect(seen.at(-1)).toMatchObject({
-      message: expect.stringContaining("the required server `must` is not available"),
-    });
+    expect(await run(failing, question, seen)).toContain("the required server `must` is not available");
     expect(leaks(await places(failing, seen))).toEqual([]);
   });
 
@@ -319,7 +317,7 @@ describe("G11: secrets", () => {
         [calling(...names), { say: "Done." }],
       );
       const seen: unknown[] = [];
-      await run(agent, question, seen);
+      expect(await run(agent, question, seen)).toBeUndefined();
       expect(leaks(await places(agent, seen))).toEqual([]);
       expect(
         (await agent.toolgate.ledger.operations("t1")).map((one) => `${one.tool} ${one.status} ${one.reason}`),
@@ -355,7 +353,7 @@ describe("G11: secrets", () => {
       [leaky as never],
     );
     const seen: unknown[] = [];
-    await run(agent, question, seen);
+    expect(await run(agent, question, seen)).toBeUndefined();
     expect(leaks(await places(agent, seen))).toEqual([]);
     expect((await toolMessages(agent)).map((message) => message.text.split("\n")[0])).toEqual([
       "connect to https://x/?key=[redacted]",

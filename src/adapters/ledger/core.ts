@@ -71,8 +71,12 @@ export function createLedger(store: Store, deps: LedgerDeps): Ledger {
     renew: (owner, leaseMs) => write(({ tables, now }) => get(tables.renew(owner, now + leaseMs))),
     settle: (settlement) => write((session) => settle(session, settlement)),
     settleLate: (settlement) => write((session) => settleLate(session, settlement)),
-    refuse: (refusals) => write((session) => refuse(session, refusals)),
-    sweep: ({ threadId, reads }) => write((session) => sweepRows(session, threadId, reads)),
+    refuse: async (refusals) => (refusals.length === 0 ? [] : write((session) => refuse(session, refusals))),
+    sweep: async ({ threadId, reads }) => {
+      const open = await read(({ tables }) => get(tables.dispatching(threadId)));
+      if (open.length === 0) return []; // asked before each batch: the usual case writes nothing
+      return write((session) => sweepRows(session, threadId, reads));
+    },
 
     unknowns: (threadId) => write((session) => unknowns(session, threadId)),
     resolve: (operationId, type, said) => write((session) => resolve(session, operationId, type, said)),

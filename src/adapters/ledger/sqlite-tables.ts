@@ -85,14 +85,16 @@ function modelTables(
      (request_id, turn, snapshot_id, tools, started_at, ended_at, final, proposal_id, proposal)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
-  const select = (where: string) =>
-    sql.prepare(
-      `SELECT model_requests.*, turns.turn_id, threads.thread_id, tool_lists.body AS tool_list FROM model_requests
-       JOIN turns ON turns.n = model_requests.turn JOIN threads ON threads.n = turns.thread
-       JOIN tool_lists ON tool_lists.n = model_requests.tools WHERE ${where}`,
-    );
-  const ofTurn = select("thread_id = ? AND turn_id = ? ORDER BY model_requests.n");
-  const byProposal = select("proposal_id = ?");
+  const joins = "JOIN turns ON turns.n = model_requests.turn JOIN threads ON threads.n = turns.thread";
+  const ofTurn = sql.prepare(
+    `SELECT model_requests.*, turns.turn_id, threads.thread_id, tool_lists.body AS tool_list FROM model_requests ${joins}
+     JOIN tool_lists ON tool_lists.n = model_requests.tools
+     WHERE thread_id = ? AND turn_id = ? ORDER BY model_requests.n`,
+  );
+  // Without the list of tools: a proposal is read at every step, and a catalog may be large.
+  const byProposal = sql.prepare(
+    `SELECT model_requests.*, turns.turn_id, threads.thread_id FROM model_requests ${joins} WHERE proposal_id = ?`,
+  );
   return {
     addSnapshot: (body) => {
       addSnapshot.run(toCell(body.id), gzipSync(JSON.stringify(body)));
@@ -122,27 +124,33 @@ function modelTables(
     modelRequests: (threadId, turnId) => ofTurn.all(toCell(threadId), toCell(turnId)).map(toModelRequest),
     proposal: (proposalId) => {
       const record = byProposal.one(toCell(proposalId));
-      return record && toModelRequest(record).proposal;
+      return record && toProposal(record);
     },
   };
 }
 
 function toModelRequest(record: Record_): ModelRequestRecord {
-  const threadId = fromCell(record.thread_id);
-  const turnId = fromCell(record.turn_id);
-  const snapshotId = fromCell(record.snapshot_id);
-  const around = { threadId, turnId, snapshotId, proposalId: fromCell(record.proposal_id ?? "") };
+  const proposal = toProposal(record);
   return {
     requestId: fromCell(record.request_id),
-    threadId,
-    turnId,
-    snapshotId,
+    threadId: fromCell(record.thread_id),
+    turnId: fromCell(record.turn_id),
+    snapshotId: fromCell(record.snapshot_id),
     tools: JSON.parse(String(record.tool_list)) as string[],
     startedAt: Number(record.started_at),
     endedAt: Number(record.ended_at),
     final: record.final === 1,
-    ...(record.proposal === null
-      ? {}
-      : { proposal: restoredProposal(around, JSON.parse(String(record.proposal))) as Proposal }),
+    ...(proposal === undefined ? {} : { proposal }),
   };
+}
+
+function toProposal(record: Record_): Proposal | undefined {
+  if (record.proposal === null) return undefined;
+  const around = {
+    threadId: fromCell(record.thread_id),
+    turnId: fromCell(record.turn_id),
+    snapshotId: fromCell(record.snapshot_id),
+    proposalId: fromCell(record.proposal_id ?? ""),
+  };
+  return restoredProposal(around, JSON.parse(String(record.proposal))) as Proposal;
 }

@@ -15,8 +15,8 @@ export function* standing(session: Session, query: StandingQuery): Steps<Standin
   const own = new Set(query.writes.map((write) => write.operationId));
   return {
     ...counters,
-    rejections: rejected.flatMap(({ operation: { server, tool, argumentsDigest } }) =>
-      server === null || tool === null ? [] : [{ server, tool, argumentsDigest }],
+    rejections: rejected.flatMap(({ operation: { proposalId, server, tool, argumentsDigest } }) =>
+      server === null || tool === null || proposalId === query.proposalId ? [] : [{ server, tool, argumentsDigest }],
     ),
     unknownWrites: yield* unknownWrites(session, query),
     repeats: yield* repeats(session, query),

@@ -4,12 +4,14 @@
 //   O2. The response is in the ledger, with its calls, before anything acts on it.
 //   O3, O4. See response.ts: every call is kept, ids are unique.
 //   O5. A turn whose budget is spent gets one last request without tools, then ends.
+//   O6. What a person could not see the model is not told in secret: hidden characters of a description are shown to it.
 
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { AIMessage, type BaseMessage, SystemMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { describeServers } from "../../catalog/index.js";
-import { ToolgateError, type ToolSnapshot } from "../../contracts/index.js";
+import { type JsonObject, ToolgateError, type ToolSnapshot } from "../../contracts/index.js";
+import { cleanText, rewordDefinition } from "../../observation/index.js";
 import { turnSpent } from "../../policy/index.js";
 import { threadOf } from "../batch.js";
 import { onDemand } from "../builtins.js";
@@ -102,7 +104,11 @@ async function bind(host: Host, snapshot: ToolSnapshot) {
   const system = `${SYSTEM}\n\n${describeServers(snapshot, waiting)}`;
   const definitions = snapshot.tools.map((tool) => ({
     type: "function" as const,
-    function: { name: tool.alias, description: tool.description, parameters: tool.inputSchema },
+    function: {
+      name: tool.alias,
+      description: cleanText(tool.description), // O6
+      parameters: rewordDefinition(tool.inputSchema, cleanText) as JsonObject,
+    },
   }));
   if (definitions.length > 0 && !bare.bindTools) {
     throw new ToolgateError(

@@ -1,0 +1,46 @@
+// What a thread costs on disk, on a short run of the measurements in `bench/`. Times are measured there, on a quiet machine.
+
+import { describe, expect, test } from "vitest";
+import { measureCalls, measureTurns } from "../bench/measure.js";
+import { serverFile } from "./support/compile.js";
+
+const server = { command: process.execPath, args: [serverFile("hostile")] };
+/** 400 turns may take 20 MB and 400 calls 10 MB; what is kept once, and pages half full, weigh more on a short run. */
+const TURN_BYTES = 20e6 / 400;
+const CALL_BYTES = 10e6 / 400;
+
+describe("bytes on disk", () => {
+  for (const effect of ["write", "read"] as const) {
+    test(`60 turns of one ${effect} stay within their share, and grow the same whatever the catalog's size`, async () => {
+      const small = await measureTurns({ tools: 20, effect }, 60, server);
+      const large = await measureTurns({ tools: 1_000, effect }, 60, server);
+      expect(small.bytes / 60).toBeLessThan(TURN_BYTES);
+      expect(large.bytes / 60).toBeLessThan(TURN_BYTES);
+      expect(spread(small, large)).toBeLessThan(0.05);
+    });
+  }
+
+  test("60 calls within one turn stay within their share, and grow the same whatever the catalog's size", async () => {
+    const small = await measureCalls({ tools: 20, effect: "write" }, 60, server);
+    const large = await measureCalls({ tools: 1_000, effect: "write" }, 60, server);
+    expect(small.bytes / 60).toBeLessThan(CALL_BYTES);
+    expect(large.bytes / 60).toBeLessThan(CALL_BYTES);
+    expect(spread(small, large)).toBeLessThan(0.05);
+  });
+
+  test("60 calls side by side in one response stay within their share", async () => {
+    const cost = await measureCalls({ tools: 20, effect: "write" }, 60, server, 60);
+    expect(cost.bytes / 60).toBeLessThan(CALL_BYTES);
+  });
+});
+
+interface Growth {
+  readonly bytes: number;
+  readonly bytesAtTen: number;
+}
+
+/** How much more one store grew than the other, after its first ten turns or calls. */
+function spread(...costs: readonly Growth[]): number {
+  const growth = costs.map(({ bytes, bytesAtTen }) => bytes - bytesAtTen);
+  return Math.max(...growth) / Math.min(...growth) - 1;
+}
