@@ -9,18 +9,16 @@ const server = { command: process.execPath, args: [serverFile("hostile")] };
 const TURN_BYTES = 20e6 / 400;
 const CALL_BYTES = 10e6 / 400;
 
-describe("bytes on disk", () => {
-  for (const effect of ["write", "read"] as const) {
-    test(`60 turns of one ${effect} stay within their share, and grow the same whatever the catalog's size`, async () => {
-      const small = await measureTurns({ tools: 20, effect }, 60, server);
-      const large = await measureTurns({ tools: 1_000, effect }, 60, server);
-      expect(small.bytes / 60).toBeLessThan(TURN_BYTES);
-      expect(large.bytes / 60).toBeLessThan(TURN_BYTES);
-      expect(spread(small, large)).toBeLessThan(0.05);
-    });
-  }
+describe("bytes on disk", { timeout: 180_000 }, () => {
+  test("60 turns of one read stay within their share, and grow the same whatever the catalog's size", async () => {
+    const small = await measureTurns({ tools: 20, effect: "read" }, 60, server);
+    const large = await measureTurns({ tools: 1_000, effect: "read" }, 60, server);
+    expect(small.bytes / 60).toBeLessThan(TURN_BYTES);
+    expect(large.bytes / 60).toBeLessThan(TURN_BYTES);
+    expect(spread(small, large)).toBeLessThan(0.05);
+  });
 
-  test("60 calls within one turn stay within their share, and grow the same whatever the catalog's size", async () => {
+  test("60 writes within one turn stay within their share, and grow the same whatever the catalog's size", async () => {
     const small = await measureCalls({ tools: 20, effect: "write" }, 60, server);
     const large = await measureCalls({ tools: 1_000, effect: "write" }, 60, server);
     expect(small.bytes / 60).toBeLessThan(CALL_BYTES);
@@ -28,7 +26,7 @@ describe("bytes on disk", () => {
     expect(spread(small, large)).toBeLessThan(0.05);
   });
 
-  test("60 calls side by side in one response stay within their share", async () => {
+  test("60 writes side by side in one response stay within their share", async () => {
     const cost = await measureCalls({ tools: 20, effect: "write" }, 60, server, 60);
     expect(cost.bytes / 60).toBeLessThan(CALL_BYTES);
   });

@@ -52,8 +52,6 @@ export const SettledReason = z.enum([
   "malformed",
   /** The process that sent it is gone without a record of the answer. */
   "host_gone",
-  /** A local tool threw. */
-  "threw",
   /** A person said what happened. */
   "resolved",
 ]);

@@ -114,7 +114,9 @@ describe("a server that dies", () => {
     expect(readFileSync(starts, "utf8")).toBe("+++++");
     expect(problems).toHaveLength(45);
     expect(new Set(problems)).toEqual(
-      new Set(["it was started 5 times within 30 s and did not stay; next try in 30 s"]),
+      new Set([
+        "it was started 5 times within 30 s and did not stay; next try in 30 s; the last time: the process ended with code 0",
+      ]),
     );
     now += 30_000;
     expect(await servers.connect("one")).toMatchObject({ ok: true });

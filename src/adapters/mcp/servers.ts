@@ -41,7 +41,12 @@ interface Slot {
   connection: Connection | undefined;
   attempt: Promise<ConnectResult> | undefined;
   generation: number;
+  /** Why it last did not start or did not stay. */
+  lastProblem: string | undefined;
 }
+
+/** The start was not made; whatever stopped the earlier ones is the thing to tell. */
+class TooManyStarts extends ServerProblem {}
 
 class Hub implements Servers {
   readonly names: readonly string[];
@@ -66,6 +71,7 @@ class Hub implements Servers {
         connection: undefined,
         attempt: undefined,
         generation: 0,
+        lastProblem: undefined,
       });
     }
   }
@@ -121,6 +127,7 @@ class Hub implements Servers {
       this.#changed(name, slot, "connected", connection.protocol); // D3
       return { ok: true, connection };
     } catch (error) {
+      if (!(error instanceof TooManyStarts)) slot.lastProblem = messageOf(error);
       return this.#failed(name, slot, error);
     }
   }
@@ -136,8 +143,9 @@ class Hub implements Servers {
     const start = slot.starts.take(); // D2
     if (start.ok) return;
     const seconds = Math.ceil(start.waitMs / 1_000);
-    throw new ServerProblem(
-      `it was started ${MAX_STARTS} times within ${WINDOW_MS / 1_000} s and did not stay; next try in ${seconds} s`,
+    const last = slot.lastProblem === undefined ? "" : `; the last time: ${slot.lastProblem}`;
+    throw new TooManyStarts(
+      `it was started ${MAX_STARTS} times within ${WINDOW_MS / 1_000} s and did not stay; next try in ${seconds} s${last}`,
     );
   }
 
@@ -145,6 +153,7 @@ class Hub implements Servers {
     this.#ending(lost.retire(reason).then(() => void this.#connections.delete(lost)));
     if (slot.connection !== lost) return;
     slot.connection = undefined;
+    slot.lastProblem = reason;
     this.#tell(name, "closed", slot.say(reason));
   }
 
