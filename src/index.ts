@@ -1,7 +1,6 @@
 // The public door: a composition root that reads a configuration, chooses adapters and hands out the graph.
 
 import { randomBytes } from "node:crypto";
-import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import type { StructuredToolInterface } from "@langchain/core/tools";
@@ -19,12 +18,21 @@ import { resolveModel } from "./adapters/model/resolve.js";
 import { createSchemaChecker } from "./adapters/schema/checker.js";
 import { CheckpointSerializer } from "./adapters/store/checkpoint-serde.js";
 import { openCheckpointer } from "./adapters/store/checkpointer.js";
+import { makeFolder } from "./adapters/store/folder.js";
 import { createMemoryResults } from "./adapters/store/results-memory.js";
 import { createSqliteResults } from "./adapters/store/results-sqlite.js";
 import type { LocalTool } from "./catalog/index.js";
 import { type Config, type Finding, type JsonObject, ToolgateError, type ToolSnapshot } from "./contracts/index.js";
 import type { Ledger, LedgerDeps } from "./execution/ledger.js";
-import { BUILT_INS, buildGraph, createCatalog, type Host, type Records, recordsOf } from "./graph/index.js";
+import {
+  BUILT_INS,
+  buildGraph,
+  createCatalog,
+  type Host,
+  type OperationView,
+  type Records,
+  recordsOf,
+} from "./graph/index.js";
 import { createRedactor, type ResultStore } from "./observation/index.js";
 import { compilePolicy, compileSettings, toolSettings } from "./policy/index.js";
 
@@ -103,8 +111,7 @@ export async function createToolgate(options: ToolgateOptions): Promise<Toolgate
   };
   const policy = compilePolicy(config.permissions, context);
   const settings = compileSettings(config.tools, config.mcpServers, context);
-  const notBuilt = Object.entries(config.tools).flatMap(([text, { inject }]) => grantsOf(text, inject));
-  const all = [...notBuilt, ...findings, ...policy.findings, ...settings.findings];
+  const all = [...findings, ...policy.findings, ...settings.findings];
   const wrong = all.find((finding) => finding.level === "error");
   if (wrong)
     throw new ToolgateError(
@@ -155,7 +162,11 @@ export async function createToolgate(options: ToolgateOptions): Promise<Toolgate
   const graph = buildGraph(host, options.checkpointer ?? stores.checkpointer);
   return {
     graph,
-    ledger: recordsOf(host),
+    ledger: recordsOf(host, async (threadId) => {
+      const state = await graph.getState({ configurable: { thread_id: threadId } });
+      if (state.config.configurable?.["checkpoint_id"] === undefined) return undefined;
+      return (state.values as { operations?: OperationView[] }).operations ?? [];
+    }),
     config,
     findings: all,
     host,
@@ -191,19 +202,6 @@ async function configure(given: ToolgateOptions["config"]): Promise<Loaded> {
 /** A configuration that `loadConfig` returned has a folder; what a person writes has none. */
 function isResolved(given: Exclude<ToolgateOptions["config"], string>): given is Config {
   return typeof (given as Partial<Config>).folder === "string" && typeof (given as Partial<Config>).limits === "object";
-}
-
-/** A server that wants a grant must not be called without one. */
-function grantsOf(text: string, inject: Readonly<Record<string, string>> = {}): Finding[] {
-  return Object.values(inject).includes("grant")
-    ? [
-        {
-          level: "error",
-          code: "not_built",
-          message: `\`tools\` \`${text}\` injects a grant, which this version cannot make; take it out`,
-        },
-      ]
-    : [];
 }
 
 interface Stores {
@@ -244,7 +242,7 @@ function openStores(config: Config, deps: LedgerDeps): Stores {
 function openDatabase(folder: string): Database.Database {
   const file = join(folder, "toolgate.sqlite");
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    makeFolder(folder);
     return new Database(file, { timeout: 5_000 });
   } catch (cause) {
     throw new ToolgateError(

@@ -26,7 +26,7 @@ export interface ServerListing {
   readonly tools: readonly unknown[];
   /** In place of `tools`, when the raw list is gone (another process made it): what an earlier snapshot had of it. */
   readonly entries?: readonly ToolEntry[];
-  /** Beside `entries`: what that snapshot withheld. */
+  /** Withheld before the list was judged (it names a secret of the host); beside `entries`: what that snapshot withheld. */
   readonly withheld?: readonly WithheldTool[];
   readonly problem?: string;
 }
@@ -80,7 +80,7 @@ export function assess(listing: ServerListing, { limits, patterns, injected }: S
     injected: (tool) => injected(listing.name, tool),
   };
   const entries: ToolEntry[] = [];
-  const withheld: WithheldTool[] = [];
+  const withheld: WithheldTool[] = (listing.withheld ?? []).filter((row) => row.server === listing.name);
   const claims: { alias: string; tool: string }[] = [];
   const notes: string[] = [];
   const leaveOut = (tool: unknown, reason: string) =>

@@ -5,18 +5,9 @@
 //   K3. A file that others may read, or that is no secret, is refused with what to do, never used and never overwritten.
 
 import { randomBytes } from "node:crypto";
-import {
-  closeSync,
-  fstatSync,
-  fsyncSync,
-  linkSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  rmSync,
-  writeSync,
-} from "node:fs";
+import { closeSync, fstatSync, fsyncSync, linkSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
 import { join } from "node:path";
+import { makeFolder } from "../adapters/store/folder.js";
 import { type Config, ToolgateError } from "../contracts/index.js";
 
 const NAME = "secret";
@@ -33,7 +24,7 @@ export function withKeptSecret(config: Config): Config {
 export function keptSecret(folder: string): string {
   const file = join(folder, NAME);
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    makeFolder(folder);
     return read(file) ?? make(file);
   } catch (cause) {
     if (cause instanceof ToolgateError) throw cause;

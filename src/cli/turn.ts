@@ -75,7 +75,7 @@ export async function requireThread({ toolgate }: Opened, threadId: string): Pro
   throw new ToolgateError(
     "not_found",
     `there is no thread \`${threadId}\``,
-    "run `toolgate threads` to list them, or give a question to begin it",
+    "nothing of it was stored: run `toolgate threads` to list those that are, or give the question (again) to begin it",
   );
 }
 

@@ -7,6 +7,7 @@ import { seal, sealed } from "../approval/index.js";
 import { digest, type Operation, type OperationRow, operationId, rejected, type Verdict } from "../contracts/index.js";
 import type { Answered, AnswerResult, Asked } from "../execution/ledger.js";
 import { type Host, UNAUTHENTICATED } from "./host.js";
+import type { OperationView } from "./state.js";
 
 /** A question that is open, with the row of its operation. */
 export interface OpenQuestion {
@@ -23,10 +24,26 @@ export async function storeAnswers(
   return host.ledger.answer(answers.map(({ question, answer }) => answered(host, question, answer, approver)));
 }
 
-/** Questions that wait for a person: unanswered, or answered under a key that is gone. */
-export async function openQuestions(host: Host, threadId?: string): Promise<(Asked & { row: OperationRow })[]> {
+/** What the head of a thread shows of its batch; undefined when the thread's checkpoints are not in this store. */
+export type ViewsOf = (threadId: string) => Promise<readonly OperationView[] | undefined>;
+
+/**
+ * Questions that wait for a person: asked at the head of their thread and unanswered, or answered under a key that is gone.
+ * A question of a branch that the thread has left (a fork, a second run) waits for nobody: it is not among them.
+ */
+export async function openQuestions(host: Host, viewsOf: ViewsOf, threadId?: string): Promise<OpenQuestion[]> {
   const current = await host.ledger.openRequests(threadId, { answered: true });
-  return current.filter(({ verdict }) => verdict === undefined || !sealed(verdict, host.secret));
+  const heads = new Map<string, readonly OperationView[] | undefined>();
+  for (const { request } of current) {
+    if (!heads.has(request.threadId)) heads.set(request.threadId, await viewsOf(request.threadId));
+  }
+  return current.flatMap(({ row, ...asked }) => {
+    const { verdict, request } = asked;
+    const view = heads.get(request.threadId)?.find((one) => one.operationId === request.operationId);
+    const waits =
+      verdict === undefined ? view?.status === "asked" : view !== undefined && !sealed(verdict, host.secret);
+    return waits ? [{ asked, row }] : [];
+  });
 }
 
 /** Who answers in this run; `unauthenticated` when nobody is known. */
@@ -68,7 +85,9 @@ function answered(host: Host, { asked, row }: OpenQuestion, answer: PersonAnswer
     operationId: request.operationId,
     argumentsDigest: request.argumentsDigest,
   };
-  const unusable = asked.verdict === undefined || asked.consumed ? undefined : asked.verdict.mac;
+  // First wins: only a verdict that no longer verifies, because its key is gone, may be given again.
+  const { verdict } = asked;
+  const unusable = verdict === undefined || asked.consumed || sealed(verdict, host.secret) ? undefined : verdict.mac;
   const stored = (verdict: Omit<Verdict, "mac">, rest: Partial<Answered> = {}): Answered => ({
     verdict: seal(verdict, host.secret),
     ...(unusable === undefined ? {} : { supersedes: unusable }),

@@ -6,6 +6,7 @@
 //   C3. A snapshot is in the store before anything names it.
 //   C4. The host's secrets are taken out of a definition before anything is made of it; digests cover what is left, so a
 //       secret that is changed is no drift.
+//       A tool whose names or rules hold one cannot be reworded and is withheld.
 //   C5. What is asked before each write costs what is new: a list that came again, to the byte, keeps what was made of it,
 //       and the same listings keep their snapshot.
 
@@ -18,10 +19,10 @@ import {
   type ServerListing,
   toolDigest,
 } from "../catalog/index.js";
-import { type Config, type Digest, sha256, type ToolSnapshot } from "../contracts/index.js";
+import { type Config, type Digest, oneLine, sha256, type ToolSnapshot, type WithheldTool } from "../contracts/index.js";
 import type { Ledger } from "../execution/ledger.js";
 import type { Servers } from "../execution/server.js";
-import { rewordDefinition, toBody } from "../observation/index.js";
+import { holdsSecret, rewordDefinition, toBody } from "../observation/index.js";
 import { builtInTools } from "./builtins.js";
 
 export interface CatalogDeps {
@@ -96,13 +97,17 @@ export function createCatalog(deps: CatalogDeps): Catalog {
       held.set(name, { ...last, generation }); // C5
       return last.listing;
     }
-    const tools = listed.tools.map((tool) => rewordDefinition(tool, deps.redact)); // C4
-    const listing: ServerListing = { name, status: "connected", protocol: connection.protocol, tools };
+    const reworded = listed.tools.map((tool) => rewordDefinition(tool, deps.redact)); // C4
+    const tools = reworded.filter((tool) => !holdsSecret(tool, deps.redact));
+    const withheld = reworded
+      .filter((tool) => !tools.includes(tool))
+      .map((tool) => withheldFor(name, tool, deps.redact));
+    const listing: ServerListing = { name, status: "connected", protocol: connection.protocol, tools, withheld };
     held.set(name, {
       listing,
       generation,
       raw,
-      content: sha256(toBody(tools)), // total: a server may list what is nested too deeply to be written out
+      content: sha256(toBody(reworded)), // total: a server may list what is nested too deeply to be written out
       digests: digestsOf(tools),
     });
     return listing;
@@ -180,6 +185,12 @@ function carryOver(listing: ServerListing, previous: ToolSnapshot | undefined): 
   const entries = previous.tools.filter((entry) => entry.server === listing.name);
   const withheld = previous.withheld.filter((row) => row.server === listing.name);
   return entries.length > 0 ? { ...listing, status: "stale", entries, withheld } : listing;
+}
+
+function withheldFor(server: string, tool: unknown, redact: (text: string) => string): WithheldTool {
+  const name = (tool as { name?: unknown } | null)?.name;
+  const shown = typeof name === "string" ? oneLine(redact(name), 128) : "";
+  return { server, tool: shown, reason: "its definition holds a value that the host keeps secret" };
 }
 
 function rawDigest(tools: readonly unknown[]): Digest | undefined {

@@ -3,7 +3,7 @@
 //   M1. A proposal is the last AI message; its calls are answered by the tool messages that stand directly after it.
 //   M2. Ids of tool messages are `tool:<operationId>`: writing one again replaces it, never adds a second (G8).
 
-import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
+import { AIMessage, type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import type { JsonObject } from "../contracts/index.js";
 
 /** A call as it stands in an AI message. */
@@ -56,19 +56,6 @@ export function turnOf(messages: readonly BaseMessage[], before = messages.lengt
     if (HumanMessage.isInstance(message)) return message.id ?? "";
   }
   return "";
-}
-
-/** Call ids of a proposal that have no tool message directly behind it. */
-export function unanswered(
-  messages: readonly BaseMessage[],
-  proposal: { message: AIMessage; at: number },
-): Set<string> {
-  const open = new Set(callsOf(proposal.message).map((call) => call.callId));
-  for (const message of messages.slice(proposal.at + 1)) {
-    if (!ToolMessage.isInstance(message)) break;
-    open.delete(message.tool_call_id);
-  }
-  return open;
 }
 
 /** The same AI message with other arguments for some calls (by index): same ids, in every form a provider reads. */

@@ -10,7 +10,7 @@ import {
   ToolgateError,
   type UnknownItem,
 } from "../contracts/index.js";
-import { openQuestions, storeAnswers } from "./answers.js";
+import { openQuestions, storeAnswers, type ViewsOf } from "./answers.js";
 import { type Host, UNAUTHENTICATED } from "./host.js";
 import { toApprovalItem, toOperationItem, toUnknownItem } from "./items.js";
 
@@ -43,28 +43,28 @@ export interface Records {
   threads(): Promise<{ threadId: string; status: "done" | "awaiting_approval" | "result_unknown" }[]>;
 }
 
-export function recordsOf(host: Host): Records {
+export function recordsOf(host: Host, viewsOf: ViewsOf): Records {
   return {
     async operations(threadId) {
       return (await host.ledger.operations(threadId)).map((row) => toOperationItem(row, false));
     },
     async requests(threadId) {
-      const open = await openQuestions(host, threadId);
-      return open.map((one) => ({ ...toApprovalItem(one, one.row), threadId: one.request.threadId }));
+      const open = await openQuestions(host, viewsOf, threadId);
+      return open.map(({ asked, row }) => ({ ...toApprovalItem(asked, row), threadId: row.threadId }));
     },
     async unknowns(threadId) {
       return (await host.ledger.unknowns(threadId)).map((row) => ({ ...toUnknownItem(row), threadId: row.threadId }));
     },
     answer: (approvalId, answer, options = {}) =>
-      answerOne(host, approvalId, answer, options.approver ?? UNAUTHENTICATED),
+      answerOne(host, viewsOf, approvalId, answer, options.approver ?? UNAUTHENTICATED),
     resolve: (operationId, type, options = {}) => resolveOne(host, operationId, type, options),
     async threads() {
       const [threads, open, unknown] = await Promise.all([
         host.ledger.threads(),
-        openQuestions(host),
+        openQuestions(host, viewsOf),
         host.ledger.unknowns(),
       ]);
-      const asked = new Set(open.map((one) => one.request.threadId));
+      const asked = new Set(open.map(({ row }) => row.threadId));
       const inDoubt = new Set(unknown.map((row) => row.threadId));
       return threads.map(({ threadId }) => ({
         threadId,
@@ -74,7 +74,7 @@ export function recordsOf(host: Host): Records {
   };
 }
 
-async function answerOne(host: Host, approvalId: string, answer: PersonAnswer, approver: string) {
+async function answerOne(host: Host, viewsOf: ViewsOf, approvalId: string, answer: PersonAnswer, approver: string) {
   if (host.config.approvals.requireIdentity && approver === UNAUTHENTICATED) {
     throw new ToolgateError(
       "invalid_answer",
@@ -92,6 +92,7 @@ async function answerOne(host: Host, approvalId: string, answer: PersonAnswer, a
     );
   }
   const { threadId, operationId } = asked.request;
+  await refuseLeft(viewsOf, asked.verdict === undefined, threadId, operationId);
   const entry = { alias: row.operation.alias };
   const checked = readAnswer(
     {
@@ -142,6 +143,26 @@ async function answerOne(host: Host, approvalId: string, answer: PersonAnswer, a
         `there is no approval \`${approvalId}\``,
         "run `toolgate approvals` to list the open ones",
       );
+  }
+}
+
+/** An answer that nothing waits for is refused, not stored: nobody should believe that it did something. */
+async function refuseLeft(viewsOf: ViewsOf, open: boolean, threadId: string, operationId: string): Promise<void> {
+  const views = await viewsOf(threadId);
+  if (views === undefined) {
+    throw new ToolgateError(
+      "not_found",
+      `thread \`${threadId}\` is not in this store: its run keeps its state elsewhere`,
+      "answer the question where the thread runs, for example in Studio",
+    );
+  }
+  if (open && !views.some((view) => view.operationId === operationId)) {
+    throw new ToolgateError(
+      "already_decided",
+      `thread \`${threadId}\` has gone on without this question; nothing waits for its answer`,
+      "run `toolgate approvals` to list the open ones",
+      { data: { threadId } },
+    );
   }
 }
 

@@ -28,10 +28,10 @@ export async function reportTurn(
   const [requests, rows, open, unknown] = await Promise.all([
     host.ledger.modelRequests(threadId, turnId),
     host.ledger.operations(threadId, turnId),
-    openQuestions(host, threadId),
+    openQuestions(host, async () => state?.operations, threadId),
     host.ledger.unknowns(threadId),
   ]);
-  const approvals: ApprovalItem[] = open.map((one) => toApprovalItem(one, one.row));
+  const approvals: ApprovalItem[] = open.map(({ asked, row }) => toApprovalItem(asked, row));
   const unknowns: UnknownItem[] = unknown.map(toUnknownItem);
   const replayed = replayedIn(messages);
   const operations: OperationItem[] = [

@@ -36,13 +36,14 @@ export const HaltView = z.object({ halted: z.boolean(), operations: z.array(z.st
 export type HaltView = z.infer<typeof HaltView>;
 
 /**
- * Messages, stored as what each step added. A full copy every 200 updates keeps the walk back short and a long thread
- * small (`npm run bench`); LangGraph's default of 100 doubles the size for no measurable speed.
+ * Messages, stored as what each step added. A full copy every 193 updates keeps the walk back short and a long thread
+ * small (`npm run bench`); LangGraph's default of 100 doubles the size for no measurable speed. A prime: where every turn
+ * adds as much, the turn that pays for the copy is no round number.
  */
 const Messages = new DeltaValue(MessagesDeltaValue.valueSchema, {
   inputSchema: MessagesDeltaValue.inputSchema as NonNullable<typeof MessagesDeltaValue.inputSchema>,
   reducer: messagesDeltaReducer,
-  snapshotFrequency: 200,
+  snapshotFrequency: 193,
   jsonSchemaExtra: { langgraph_type: "messages", description: "A list of chat messages" },
 });
 

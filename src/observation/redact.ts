@@ -107,3 +107,18 @@ function markFor(forms: readonly string[]): string {
 function literal(text: string): string {
   return text.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
 }
+
+/** Whether any string or key of a value holds a secret. Iterative: depth cannot overflow it. */
+export function holdsSecret(value: unknown, redact: (text: string) => string): boolean {
+  const pending: unknown[] = [value];
+  while (pending.length > 0) {
+    const item = pending.pop();
+    if (typeof item === "string" && redact(item) !== item) return true;
+    if (typeof item !== "object" || item === null) continue;
+    for (const [key, inner] of Object.entries(item)) {
+      if (!Array.isArray(item) && redact(key) !== key) return true;
+      pending.push(inner);
+    }
+  }
+  return false;
+}

@@ -158,6 +158,45 @@ describe("approval", () => {
     expect(effects()).toBe(1);
   });
 
+  test("G4: the first answer stands: a yes is neither taken back, nor edited, nor renewed by another person", async () => {
+    let now = Date.parse("2026-01-01T00:00:00Z");
+    const agent = await start([{ calls: [trigger("a", "c1"), trigger("b", "c2")] }, DONE], {}, { now: () => now });
+    const question = await agent.ask("deploy");
+    const first = asked(question)[0]?.approvalId as string;
+    const { ledger } = agent.toolgate;
+    await ledger.answer(first, { type: "approve" }, { approver: "alice" });
+    now += 61_000;
+    for (const answer of [
+      { type: "reject" },
+      { type: "approve" },
+      { type: "edit", arguments: { environment: "x" } },
+    ] as const) {
+      await expect(ledger.answer(first, answer, { approver: "mallory" })).rejects.toMatchObject({
+        code: "already_decided",
+      });
+    }
+    now += 61_000;
+    const turn = await agent.ask(undefined);
+    expect(asked(turn).map((one) => one.toolCallId)).toEqual(["c2"]);
+    expect(effects()).toBe(0);
+  });
+
+  test("a question of a branch the thread has left is not listed, and its answer is refused, not swallowed", async () => {
+    const agent = await start([{ calls: [trigger("a", "c1")] }, DONE]);
+    const question = await agent.ask("deploy");
+    const { graph, ledger } = agent.toolgate;
+    const states = [];
+    for await (const state of graph.getStateHistory({ configurable: { thread_id: "t1" } })) states.push(state);
+    const beforeModel = states.find((state) => state.next[0] === "model");
+    await graph.invoke(null as never, beforeModel?.config as never); // the model is asked again: another question
+    const open = await ledger.requests("t1");
+    expect(open).toHaveLength(1);
+    expect(open[0]?.approvalId).not.toBe(asked(question)[0]?.approvalId);
+    const late = ledger.answer(asked(question)[0]?.approvalId as string, { type: "approve" });
+    await expect(late).rejects.toMatchObject({ code: "already_decided" });
+    expect(effects()).toBe(0);
+  });
+
   test("an answer given outside the run counts when the thread goes on without one", async () => {
     const agent = await start([{ calls: [trigger("a", "c1")] }, DONE]);
     const question = await agent.ask("deploy");

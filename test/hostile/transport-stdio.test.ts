@@ -108,8 +108,8 @@ describe("a server that dies", () => {
     const problems: string[] = [];
     for (let i = 0; i < 50; i++) {
       const result = await servers.connect("one");
-      if (!result.ok) problems.push(result.problem);
-      else await vi.waitFor(() => expect(result.connection.closed).toBe(true));
+      if (!result.ok && result.problem.includes("did not stay")) problems.push(result.problem);
+      if (result.ok) await vi.waitFor(() => expect(result.connection.closed).toBe(true));
     }
     expect(readFileSync(starts, "utf8")).toBe("+++++");
     expect(problems).toHaveLength(45);

@@ -21,6 +21,7 @@ export function checkConfig(config: Config, env: Environment = process.env): rea
     ...modelFindings(config),
     ...Object.entries(config.mcpServers).flatMap(([name, server]) => serverFindings(name, server, config, env)),
     ...toolFindings(config),
+    ...notBuiltFindings(config),
     ...secretFindings(config),
   ];
   return findings
@@ -38,6 +39,23 @@ function error(code: string, message: string): Finding {
 
 function warning(code: string, message: string): Finding {
   return { level: "warning", code, message };
+}
+
+/** A server that wants a grant must not be called without one; a read-back that never runs leaves the question to a person. */
+function notBuiltFindings({ tools }: Config): Finding[] {
+  return Object.entries(tools).flatMap(([text, { inject = {}, reconcile }]) => [
+    ...(Object.values(inject).includes("grant")
+      ? [error("not_built", `\`tools\` \`${text}\` injects a grant, which this version cannot make; take it out`)]
+      : []),
+    ...(reconcile
+      ? [
+          warning(
+            "not_built",
+            `\`tools\` \`${text}\` names a read-back, which this version does not run; a person is asked`,
+          ),
+        ]
+      : []),
+  ]);
 }
 
 function storeFindings({ store }: Config): Finding[] {

@@ -3,10 +3,11 @@
 //   O1. WAL with synchronous=FULL: a commit that returned survives SIGKILL and loss of power.
 //   O2. Whatever SQLite or the file system says arrives as `store_failed` with a hint, never as a bare stack.
 
-import { closeSync, mkdirSync, openSync } from "node:fs";
+import { closeSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 import Database from "better-sqlite3";
 import { ToolgateError } from "../../contracts/index.js";
+import { makeFolder } from "../store/folder.js";
 import { migrate, refuseLater } from "./schema.js";
 
 /** Milliseconds to wait for another process that holds the file. */
@@ -52,7 +53,7 @@ function turnOnWal(db: Database.Database): void {
 
 /** Arguments of calls are nobody else's business: the folder and the file are made for their user alone. */
 function makeFile(path: string): void {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  makeFolder(dirname(path));
   closeSync(openSync(path, "a", 0o600));
 }
 

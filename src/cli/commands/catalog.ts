@@ -104,7 +104,10 @@ async function findings(context: Context, connect: boolean): Promise<Finding[]> 
   const rules = { servers: Object.keys(config.mcpServers), localTools: [...BUILT_INS] };
   const { findings: ofPolicy } = compilePolicy(config.permissions, rules);
   const { findings: ofSettings } = compileSettings(config.tools, config.mcpServers, rules);
-  const all = [...checkConfig(config, context.io.env), ...ofPolicy, ...ofSettings, ...found];
+  // The command keeps a secret beside an SQLite store, so none is missing there.
+  const kept = config.store.kind === "sqlite";
+  const ofConfig = checkConfig(config, context.io.env).filter(({ code }) => !(kept && code === "secret_missing"));
+  const all = [...ofConfig, ...ofPolicy, ...ofSettings, ...found];
   const wrong = all.some(({ level }) => level === "error");
   const listing = connect && !wrong ? await listingFindings(context) : [];
   return [...all, ...listing].sort((a, b) => Number(a.level === "warning") - Number(b.level === "warning"));

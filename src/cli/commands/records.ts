@@ -8,21 +8,21 @@ import { showApprovals, showUnknowns, table } from "../show.js";
 import { showOptions } from "./report.js";
 
 export function approvals(context: Context): Promise<Outcome> {
-  return withToolgate(context, {}, async ({ toolgate }) => {
+  return withToolgate(context, { seals: true }, async ({ toolgate }) => {
     const open = await toolgate.ledger.requests();
     return { value: { approvals: open }, text: showApprovals(open, showOptions(context)), exitCode: EXIT.done };
   });
 }
 
 export function unknowns(context: Context): Promise<Outcome> {
-  return withToolgate(context, {}, async ({ toolgate }) => {
+  return withToolgate(context, { seals: true }, async ({ toolgate }) => {
     const open = await toolgate.ledger.unknowns();
     return { value: { unknowns: open }, text: showUnknowns(open, showOptions(context)), exitCode: EXIT.done };
   });
 }
 
 export function threads(context: Context): Promise<Outcome> {
-  return withToolgate(context, {}, async ({ toolgate }) => {
+  return withToolgate(context, { seals: true }, async ({ toolgate }) => {
     const known = await toolgate.ledger.threads();
     const rows = known.map(({ threadId, status }) => [oneLine(threadId), status]);
     return {

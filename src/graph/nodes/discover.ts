@@ -4,17 +4,14 @@
 //   V2. An unchanged snapshot writes nothing.
 //   V3. A refused assembly keeps the old snapshot.
 
-import { type BaseMessage, RemoveMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { summarise } from "../../catalog/index.js";
 import { type SnapshotSummary, ToolgateError, type ToolSnapshot } from "../../contracts/index.js";
 import { toolSettings } from "../../policy/index.js";
-import { loadBatch, threadOf } from "../batch.js";
+import { threadOf } from "../batch.js";
 import type { Host } from "../host.js";
-import { lastProposal, unanswered, withArguments } from "../messages.js";
+import { repair } from "../repair.js";
 import { type GraphState, type GraphUpdate, STATE_VERSION } from "../state.js";
-import { haltOf } from "../views.js";
-import { highestSeq, messageOf, settleAll, unknownWrites } from "./observe.js";
 
 export function discover(host: Host) {
   return async (state: GraphState, runtime: LangGraphRunnableConfig): Promise<GraphUpdate> => {
@@ -25,45 +22,9 @@ export function discover(host: Host) {
         "open it with that version, or start a new thread",
       );
     }
-    const closed = await closeOpenBatch(host, state, threadOf(runtime));
+    const repaired = await repair(host, state, threadOf(runtime)); // V1
     const published = await publish(host, state, runtime);
-    return { ...closed, ...published };
-  };
-}
-
-/** V1. Tool messages go before the newer messages: what stands behind the proposal is taken out and put back after them. */
-async function closeOpenBatch(host: Host, state: GraphState, threadId: string): Promise<GraphUpdate> {
-  const proposal = lastProposal(state.messages);
-  if (!proposal) return {};
-  const open = unanswered(state.messages, proposal);
-  if (open.size === 0) return {};
-  await host.ledger.sweep({ threadId, reads: true });
-  const batch = await loadBatch(host, state, threadId);
-  if (!batch) return {};
-  const rows = await settleAll(host, batch, "it was withdrawn: a new message came; it was not run");
-  const answers = await Promise.all(
-    batch.calls
-      .filter((call) => open.has(call.call.callId))
-      .map((call) => {
-        const row = rows.get(call.operation.id) as NonNullable<ReturnType<typeof rows.get>>;
-        return messageOf(host, batch, row, false);
-      }),
-  );
-  const behind = state.messages.slice(proposal.at + 1);
-  const answered = behind.filter((message) => message.getType() === "tool").length;
-  const newer = behind.slice(answered) as BaseMessage[];
-  const edited = batch.edited.size > 0 ? [withArguments(proposal.message, batch.edited)] : [];
-  return {
-    messages: [
-      ...edited,
-      ...newer.flatMap((message) => (message.id ? [new RemoveMessage({ id: message.id })] : [])),
-      ...answers,
-      ...newer,
-    ],
-    operations: [],
-    ledgerSeq: highestSeq(state.ledgerSeq, rows.values()),
-    halt: haltOf([...batch.standing.unknownWrites.map((write) => write.operationId), ...unknownWrites(rows.values())]),
-    note: "",
+    return { ...repaired?.update, ...published };
   };
 }
 

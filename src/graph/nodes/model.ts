@@ -4,6 +4,7 @@
 //   O2. The response is in the ledger, with its calls, before anything acts on it.
 //   O3, O4. See response.ts: every call is kept, ids are unique.
 //   O5. A turn whose budget is spent gets one last request without tools, then ends.
+//   O7. No conversation with an unanswered call reaches a model, however the run came here (G8).
 //   O6. What a person could not see the model is not told in secret: hidden characters of a description are shown to it.
 
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
@@ -17,6 +18,7 @@ import { threadOf } from "../batch.js";
 import { onDemand } from "../builtins.js";
 import type { Host } from "../host.js";
 import { turnOf } from "../messages.js";
+import { repair } from "../repair.js";
 import { normalise } from "../response.js";
 import type { GraphState, GraphUpdate } from "../state.js";
 
@@ -38,7 +40,9 @@ export function model(host: Host) {
     if (!state.messages.some((message) => message.getType() === "human")) {
       throw new ToolgateError("empty_question", "there is no user message to answer", "send one human message");
     }
-    if (answeredAlready(state.messages)) return {};
+    const repaired = await repair(host, state, threadId); // O7
+    const messages = repaired?.messages ?? state.messages;
+    if (answeredAlready(messages)) return repaired?.update ?? {};
     const snapshot = state.snapshot === undefined ? undefined : await host.catalog.snapshot(state.snapshot.id);
     if (!snapshot)
       throw new ToolgateError(
@@ -46,7 +50,7 @@ export function model(host: Host) {
         "the thread's snapshot is not in the store",
         "send the message again: the servers are listed anew",
       );
-    const turnId = turnOf(state.messages);
+    const turnId = turnOf(messages);
     const standing = await host.ledger.standing({
       threadId,
       scope: host.config.scope,
@@ -56,7 +60,7 @@ export function model(host: Host) {
       haltScope: host.config.haltScope,
       writes: [],
     });
-    if (standing.finalMade) return {}; // O5
+    if (standing.finalMade) return repaired?.update ?? {}; // O5
     const final = standing.budgetSpent || turnSpent(standing, host.config.limits) !== undefined;
 
     const reused = bound.has(snapshot.id); // O1
@@ -66,11 +70,11 @@ export function model(host: Host) {
       ReturnType<typeof bound.get>
     >);
 
-    const settledSince = await resolutionsSince(host, state.messages);
-    const prompt = [new SystemMessage([system, ...settledSince].join("\n\n")), ...state.messages];
+    const settledSince = await resolutionsSince(host, messages);
+    const prompt = [new SystemMessage([system, ...settledSince].join("\n\n")), ...messages];
     const startedAt = host.now();
     const response = await (final ? bare : withTools).invoke(prompt, runtime.signal ? { signal: runtime.signal } : {});
-    const { message, calls } = normalise(host, response, state.messages);
+    const { message, calls } = normalise(host, response, messages);
     const proposalId = host.newId();
     message.response_metadata = { ...message.response_metadata, toolgate: { proposalId, snapshotId: snapshot.id } };
     await host.ledger.propose({
@@ -86,7 +90,8 @@ export function model(host: Host) {
         ? { proposal: { proposalId, threadId, scope: host.config.scope, turnId, snapshotId: snapshot.id, calls } }
         : {}),
     }); // O2
-    return { messages: [message], operations: [] };
+    const before = (repaired?.update.messages ?? []) as BaseMessage[];
+    return { ...repaired?.update, messages: [...before, message], operations: [] };
   };
 }
 

@@ -1,0 +1,109 @@
+// Repair: a conversation every provider accepts, whatever became of the state (G8).
+//
+//   Z1. Each AI message's calls are answered by tool messages directly behind it, one for each call.
+//   Z2. What is missing is what the ledger says, or `rejected (withdrawn)`: nothing will run it any more.
+//   Z3. A tool message that answers no call there, or answers one twice, is nobody's word and is taken out.
+
+import { AIMessage, type BaseMessage, RemoveMessage, ToolMessage } from "@langchain/core/messages";
+import { loadBatch } from "./batch.js";
+import type { Host } from "./host.js";
+import { callsOf, withArguments } from "./messages.js";
+import { highestSeq, messageOf, settleAll, unknownWrites } from "./nodes/observe.js";
+import type { GraphState, GraphUpdate } from "./state.js";
+import { haltOf } from "./views.js";
+
+/** AI messages whose calls are not all answered, by position, with the ids that are open; and tool messages out of place. */
+export interface Gaps {
+  readonly open: ReadonlyMap<number, ReadonlySet<string>>;
+  readonly strays: ReadonlySet<BaseMessage>;
+}
+
+/** Finds what a provider would refuse. Pure. */
+export function gapsIn(messages: readonly BaseMessage[]): Gaps {
+  const open = new Map<number, Set<string>>();
+  const strays = new Set<BaseMessage>();
+  let last: { at: number; ids: Set<string> } | undefined;
+  for (const [at, message] of messages.entries()) {
+    if (ToolMessage.isInstance(message)) {
+      if (!last?.ids.delete(message.tool_call_id)) strays.add(message); // Z3
+      continue;
+    }
+    if (last && last.ids.size > 0) open.set(last.at, last.ids);
+    last = AIMessage.isInstance(message)
+      ? { at, ids: new Set(callsOf(message).map((call) => call.callId)) }
+      : undefined;
+  }
+  if (last && last.ids.size > 0) open.set(last.at, last.ids);
+  return { open, strays };
+}
+
+/**
+ * Closes every open call and puts each message in its place; undefined when nothing is amiss. `messages` is the whole
+ * conversation as it will be. Throws `already_running` when another run still holds a call.
+ */
+export async function repair(
+  host: Host,
+  state: GraphState,
+  threadId: string,
+): Promise<{ readonly messages: readonly BaseMessage[]; readonly update: GraphUpdate } | undefined> {
+  const { open, strays } = gapsIn(state.messages);
+  if (open.size === 0 && strays.size === 0) return undefined;
+  await host.ledger.sweep({ threadId, reads: true });
+  const answers = new Map<number, BaseMessage[]>();
+  const edits = new Map<number, BaseMessage>();
+  let { ledgerSeq } = state;
+  let halted = state.halt.operations;
+  for (const [at, ids] of open) {
+    const batch = await loadBatch(host, { ...state, messages: state.messages.slice(0, at + 1) }, threadId);
+    if (!batch) continue;
+    const rows = await settleAll(host, batch, "it was withdrawn: the conversation went on; it was not run"); // Z2
+    const unanswered = batch.calls.filter(({ call }) => ids.has(call.callId));
+    const settled = unanswered.flatMap(({ operation }) => rows.get(operation.id) ?? []);
+    answers.set(at, await Promise.all(settled.map((row) => messageOf(host, batch, row, false))));
+    if (batch.edited.size > 0) edits.set(at, withArguments(state.messages[at] as AIMessage, batch.edited));
+    ledgerSeq = highestSeq(ledgerSeq, rows.values());
+    halted = [...batch.standing.unknownWrites.map((write) => write.operationId), ...unknownWrites(rows.values())];
+  }
+  const messages = inPlace(state.messages, strays, answers, edits);
+  const kept = samePrefix(state.messages, messages);
+  const moved = state.messages.slice(kept);
+  return {
+    messages,
+    update: {
+      messages: [
+        ...moved.flatMap((message) => (message.id ? [new RemoveMessage({ id: message.id })] : [])),
+        ...messages.slice(kept),
+      ],
+      operations: [],
+      ledgerSeq,
+      halt: haltOf(halted),
+      note: "",
+    },
+  };
+}
+
+/** Strays out, edited proposals in, and each proposal's missing answers behind those it has. */
+function inPlace(
+  messages: readonly BaseMessage[],
+  strays: ReadonlySet<BaseMessage>,
+  answers: ReadonlyMap<number, readonly BaseMessage[]>,
+  edits: ReadonlyMap<number, BaseMessage>,
+): BaseMessage[] {
+  const placed: BaseMessage[] = [];
+  let waiting: readonly BaseMessage[] = [];
+  for (const [at, message] of messages.entries()) {
+    if (strays.has(message)) continue;
+    if (!ToolMessage.isInstance(message)) {
+      placed.push(...waiting);
+      waiting = answers.get(at) ?? [];
+    }
+    placed.push(edits.get(at) ?? message);
+  }
+  return [...placed, ...waiting];
+}
+
+function samePrefix(before: readonly BaseMessage[], after: readonly BaseMessage[]): number {
+  let length = 0;
+  while (length < before.length && before[length] === after[length]) length += 1;
+  return length;
+}
