@@ -99,8 +99,11 @@ export async function startAgent(
 /** The scripted model with a stopwatch, and without its memory of every request. (B2) */
 export class TimedModel extends ScriptedModel {
   ms = 0;
+  /** Awaited before each answer. */
+  before: () => Promise<void> = async () => undefined;
 
   override async _generate(...args: Parameters<ScriptedModel["_generate"]>): Promise<ChatResult> {
+    await this.before();
     const started = performance.now();
     try {
       return await super._generate(...args);

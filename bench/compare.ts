@@ -20,9 +20,19 @@ import { counts } from "./table.js";
 const { turns } = counts();
 const TOOLS = 20;
 
+/** The last turns against those before them, and what is on disk at the end. */
 interface Row {
-  readonly times: readonly number[];
+  readonly early: readonly number[];
+  readonly late: readonly number[];
   readonly bytes?: number;
+}
+
+const PAIRS = 20;
+const windows = (times: readonly number[]) => ({ early: times.slice(5, 5 + PAIRS), late: times.slice(-PAIRS) });
+
+async function toolgate(effect: "read" | "write"): Promise<Row> {
+  const { bytes, early, late } = await measureTurns({ tools: TOOLS, effect }, turns, { pairs: PAIRS });
+  return { bytes, early: early.map(({ ms }) => ms), late: late.map(({ ms }) => ms) };
 }
 
 /** Runs with a bare client on a server of its own, in a folder of its own. */
@@ -47,7 +57,7 @@ const bare = () =>
       await client.callTool({ name: TOOL, arguments: { query: prose(40, turn) } });
       times.push(performance.now() - started);
     }
-    return { times };
+    return windows(times);
   });
 
 const agent = () =>
@@ -73,23 +83,23 @@ const agent = () =>
     }
     db.pragma("wal_checkpoint(TRUNCATE)");
     db.close();
-    return { times, bytes: statSync(path).size };
+    return { ...windows(times), bytes: statSync(path).size };
   });
 
 const rows: Record<string, Row> = {
   "bare callTool": await bare(),
   "createAgent, LangGraph's saver": await agent(),
-  "toolgate, read": await measureTurns({ tools: TOOLS, effect: "read" }, turns),
-  "toolgate, write": await measureTurns({ tools: TOOLS, effect: "write" }, turns),
+  "toolgate, read": await toolgate("read"),
+  "toolgate, write": await toolgate("write"),
 };
 console.log(`\n${turns} turns of one call, ${TOOLS} tools`);
 console.table(
   Object.fromEntries(
-    Object.entries(rows).map(([name, { times, bytes }]) => [
+    Object.entries(rows).map(([name, { early, late, bytes }]) => [
       name,
       {
-        "early ms": median(times.slice(5, 15)).toFixed(1),
-        "late ms": median(times.slice(-10)).toFixed(1),
+        "early ms": median(early).toFixed(2),
+        "late ms": median(late).toFixed(2),
         MB: bytes === undefined ? "" : (bytes / 1e6).toFixed(2),
       },
     ]),

@@ -4,30 +4,30 @@ import { describe, expect, test } from "vitest";
 import { measureCalls, measureTurns } from "../bench/measure.js";
 import { serverFile } from "./support/compile.js";
 
-const server = { command: process.execPath, args: [serverFile("hostile")] };
+const untimed = { pairs: 0, server: { command: process.execPath, args: [serverFile("hostile")] } };
 /** 400 turns may take 20 MB and 400 calls 10 MB; what is kept once, and pages half full, weigh more on a short run. */
 const TURN_BYTES = 20e6 / 400;
 const CALL_BYTES = 10e6 / 400;
 
 describe("bytes on disk", { timeout: 180_000 }, () => {
   test("60 turns of one read stay within their share, and grow the same whatever the catalog's size", async () => {
-    const small = await measureTurns({ tools: 20, effect: "read" }, 60, server);
-    const large = await measureTurns({ tools: 1_000, effect: "read" }, 60, server);
+    const small = await measureTurns({ tools: 20, effect: "read" }, 60, untimed);
+    const large = await measureTurns({ tools: 1_000, effect: "read" }, 60, untimed);
     expect(small.bytes / 60).toBeLessThan(TURN_BYTES);
     expect(large.bytes / 60).toBeLessThan(TURN_BYTES);
     expect(spread(small, large)).toBeLessThan(0.05);
   });
 
   test("60 writes within one turn stay within their share, and grow the same whatever the catalog's size", async () => {
-    const small = await measureCalls({ tools: 20, effect: "write" }, 60, server);
-    const large = await measureCalls({ tools: 1_000, effect: "write" }, 60, server);
+    const small = await measureCalls({ tools: 20, effect: "write" }, 60, untimed);
+    const large = await measureCalls({ tools: 1_000, effect: "write" }, 60, untimed);
     expect(small.bytes / 60).toBeLessThan(CALL_BYTES);
     expect(large.bytes / 60).toBeLessThan(CALL_BYTES);
     expect(spread(small, large)).toBeLessThan(0.05);
   });
 
   test("60 writes side by side in one response stay within their share", async () => {
-    const cost = await measureCalls({ tools: 20, effect: "write" }, 60, server, 60);
+    const cost = await measureCalls({ tools: 20, effect: "write" }, 60, { ...untimed, batch: 60 });
     expect(cost.bytes / 60).toBeLessThan(CALL_BYTES);
   });
 });

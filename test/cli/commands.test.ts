@@ -230,7 +230,7 @@ describe("going on with a thread", () => {
         error: {
           code: "not_found",
           message: "there is no thread `nobody`",
-          hint: "run `toolgate threads` to list them, or give a question to begin it",
+          hint: "nothing of it was stored: run `toolgate threads` to list those that are, or give the question (again) to begin it",
         },
       },
     });

@@ -236,6 +236,7 @@ describe("X4 G7: after an unknown write", () => {
     const made = await rig(calls, (one) => once(one.index === 0 ? evidence : ANSWERED));
     const ran = await made.go();
     expect(made.sent.map((one) => one.name)).toEqual(["write 0", "read 2"]);
+    expect(made.trail).not.toContain("begin write 1");
     expect(await ends(made.at, calls)).toEqual([unknown, "rejected (halted) by halt", "ok (success) by server"]);
     expect(ran.map(({ outcome }) => outcome?.status)).toEqual(["result_unknown", "rejected", "ok"]);
     expect((await rowOf(made.at, write(1))).sent).toBe(false);
