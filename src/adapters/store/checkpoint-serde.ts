@@ -116,7 +116,10 @@ function escapeItems(items: readonly unknown[], inside: ReadonlySet<object>): re
 function revive(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) {
-    for (let index = 0; index < value.length; index++) value[index] = revive(value[index]);
+    for (const [index, before] of value.entries()) {
+      const after = revive(before);
+      if (after !== before) value[index] = after;
+    }
     return value;
   }
   const record = value as Plain;
@@ -125,7 +128,11 @@ function revive(value: unknown): unknown {
     const message = reviveMessage(record);
     if (message) return message;
   }
-  for (const key of Object.keys(record)) define(record, key, revive(record[key]));
+  for (const key of Object.keys(record)) {
+    const before = record[key];
+    const after = revive(before);
+    if (after !== before) define(record, key, after); // most of it stays as it is
+  }
   return record.lc === 2 ? reviveBuiltIn(record) : record;
 }
 
@@ -147,8 +154,9 @@ function reviveMessage(record: Plain): messages.BaseMessage | undefined {
   if (id[0] !== "langchain_core" || id[1] !== "messages" || typeof name !== "string") return undefined;
   const Class = Object.hasOwn(MESSAGE_CLASSES, name) ? MESSAGE_CLASSES[name] : undefined;
   if (!Class || typeof record.kwargs !== "object" || record.kwargs === null) return undefined;
+  const kwargs = record.kwargs as Plain;
   const fields: Plain = {};
-  for (const [key, value] of Object.entries(record.kwargs)) fields[fieldName(key)] = revive(value); // C3
+  for (const key of Object.keys(kwargs)) fields[fieldName(key)] = revive(kwargs[key]); // C3
   try {
     return new Class(fields as never);
   } catch {
