@@ -5,9 +5,9 @@ import { measureCalls, measureTurns } from "../bench/measure.js";
 import { serverFile } from "./support/compile.js";
 
 const untimed = { pairs: 0, server: { command: process.execPath, args: [serverFile("hostile")] } };
-/** 400 turns may take 20 MB and 400 calls 10 MB; what is kept once, and pages half full, weigh more on a short run. */
-const TURN_BYTES = 20e6 / 400;
-const CALL_BYTES = 10e6 / 400;
+/** What one costs on a short run (22 and 17 KB with 20 tools, 24 and 19 KB with 1,000), with a margin. */
+const TURN_BYTES = 30_000; // 400 turns: 12 of the 20 MB they may take
+const CALL_BYTES = 23_000; // 400 calls: 9.2 of the 10 MB they may take
 
 describe("bytes on disk", { timeout: 180_000 }, () => {
   test("60 turns of one read stay within their share, and grow the same whatever the catalog's size", async () => {
