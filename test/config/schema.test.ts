@@ -36,7 +36,7 @@ const EXAMPLE = `{
 }`;
 
 describe("toolgate.schema.json", () => {
-  it("is what the reader's own schema says: `npx tsx scripts/generate-schema.ts` brings it up to date", () => {
+  it("is what the reader's own schema says: `npm run schema` brings it up to date", () => {
     expect(committed).toEqual(JSON.parse(JSON.stringify(configJsonSchema())));
   });
 

@@ -1,17 +1,17 @@
-// Writes toolgate.schema.json from the schema in src/adapters/config/file.ts. With --check: writes nothing and exits 1
+// A script of this checkout (`npm run schema`): writes toolgate.schema.json from the schema in file.ts. With --check: writes nothing and exits 1
 // when the committed file says something else.
 
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { configJsonSchema } from "../src/adapters/config/file.js";
+import { configJsonSchema } from "./file.js";
 
-const target = fileURLToPath(new URL("../toolgate.schema.json", import.meta.url));
+const target = fileURLToPath(new URL("../../../toolgate.schema.json", import.meta.url));
 const text = `${JSON.stringify(configJsonSchema(), null, 2)}\n`;
 
 if (process.argv.includes("--check")) {
   if (committed() !== JSON.stringify(JSON.parse(text))) {
-    console.error("toolgate.schema.json is stale: run `npx tsx scripts/generate-schema.ts`");
+    console.error("toolgate.schema.json is stale: run `npm run schema`");
     process.exitCode = 1;
   }
 } else {
