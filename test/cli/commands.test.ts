@@ -259,6 +259,23 @@ describe("going on with a thread", () => {
     });
   });
 
+  test("G4: an answered question is not listed any more and keeps its first answer while its siblings wait", async () => {
+    const { value } = await asked("half", [{ calls: [trigger("x"), trigger("y")] }, { say: "Done." }]);
+    const [first, second] = value.approvals;
+    expect(await json("approve", first.approvalId)).toMatchObject({ code: 3, value: { approvals: [second] } });
+    const { value: listed } = await json("approvals");
+    const ofThread = listed.approvals.filter((one: { threadId: string }) => one.threadId === "half");
+    expect(ofThread).toEqual([{ ...second, threadId: "half" }]);
+    for (const again of [["reject"], ["edit", "--args", '{"environment":"z"}']] as const) {
+      const [command, ...rest] = again;
+      expect(await json(command, first.approvalId, ...rest)).toMatchObject({
+        code: 1,
+        value: { error: { code: "already_decided" } },
+      });
+    }
+    expect(await json("reject", second.approvalId)).toMatchObject({ code: 0, value: { status: "done" } });
+  });
+
   test("a model that fails: model_failed, 1, and the thread goes on", async () => {
     configure([]);
     place.write("script.json", [{ fail: "the provider is down" }]);
