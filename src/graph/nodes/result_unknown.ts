@@ -11,6 +11,7 @@ import { whoAnswers } from "../answers.js";
 import { type Batch, loadBatch, threadOf } from "../batch.js";
 import type { Host } from "../host.js";
 import { toUnknownItem } from "../items.js";
+import { toolMessageId } from "../messages.js";
 import type { GraphState, GraphUpdate } from "../state.js";
 import { haltOf, settledPart, viewOf } from "../views.js";
 import { messageOf } from "./observe.js";
@@ -68,7 +69,7 @@ async function follow(host: Host, state: GraphState, batch: Batch, note: string)
   const shown = new Map(state.messages.map((message) => [message.id, message]));
   const settled = batch.calls.flatMap(({ judgement }) => (judgement.kind === "settled" ? [judgement.row] : []));
   const changed = settled.filter((row) => {
-    const message = shown.get(`tool:${row.operation.id}`) as { artifact?: { status?: unknown } } | undefined;
+    const message = shown.get(toolMessageId(row.operation.id)) as { artifact?: { status?: unknown } } | undefined;
     return message?.artifact?.status === "result_unknown" && row.outcome?.status !== "result_unknown";
   });
   const replayed = new Set(state.operations.filter((view) => view.replayed).map((view) => view.operationId));
