@@ -21,6 +21,7 @@ import { openCheckpointer } from "./adapters/store/checkpointer.js";
 import { makeFolder } from "./adapters/store/folder.js";
 import { createMemoryResults } from "./adapters/store/results-memory.js";
 import { createSqliteResults } from "./adapters/store/results-sqlite.js";
+import { GRANT_START } from "./approval/index.js";
 import type { LocalTool } from "./catalog/index.js";
 import { type Config, type Finding, type JsonObject, ToolgateError, type ToolSnapshot } from "./contracts/index.js";
 import type { Ledger, LedgerDeps } from "./execution/ledger.js";
@@ -124,7 +125,7 @@ export async function createToolgate(options: ToolgateOptions): Promise<Toolgate
   const owners = ownersOf();
   const stores = openStores(config, { now, liveness: owners.liveness });
   const ledger = options.ledger ?? stores.ledger;
-  const redact = createRedactor(config.secrets);
+  const redact = createRedactor(config.secrets, [GRANT_START]);
   const servers = createServers(config.mcpServers, { now, redact, lateAnswerMs: config.lateAnswerMs });
   const checker = createSchemaChecker();
   const late = new Set<Promise<unknown>>();

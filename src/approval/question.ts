@@ -140,9 +140,19 @@ function describe({ request, operation, tool, earlier }: Question, apart: string
     ...(editable(operation.arguments)
       ? []
       : ["", "Hidden characters are shown as \\u{…}. Because of them these arguments cannot be edited."]),
+    ...injected(request),
     ...toolWords(tool),
   ];
   return escapeHidden(lines.join("\n")); // Q2
+}
+
+/** What is sent beside the arguments: a person who says yes says yes to that, too. */
+function injected({ injects = [] }: ApprovalRequest): string[] {
+  if (injects.length === 0) return [];
+  return [
+    "",
+    `Filled in by the host when it is sent, not by the model: ${injects.map((name) => oneLine(name, 80)).join(", ")}.`,
+  ];
 }
 
 /** What the server says of its tool: shown last, marked, and never more than a few lines (Q3). */

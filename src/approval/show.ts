@@ -10,8 +10,8 @@
 
 import { escapeHidden, hasHidden, type JsonObject, sha256 } from "../contracts/index.js";
 
-/** Characters of a string value above which it is folded. */
-export const FOLD_CHARS = 2_000;
+/** Characters of a string value above which it is folded: what a host takes by default is shown whole. */
+export const FOLD_CHARS = 32_000;
 const HEAD_CHARS = 1_200;
 const TAIL_CHARS = 400;
 /** JSON characters up to which an object or array stays on one line. */

@@ -12,6 +12,11 @@ export const IN_PLACE_CAP = 10_000;
 
 const REFERENCES = ["$ref", "$dynamicRef"] as const;
 
+/** Whether a schema says that another one holds here too. */
+export function isReference(schema: JsonObject): boolean {
+  return REFERENCES.some((keyword) => own(schema, keyword) !== undefined);
+}
+
 export interface Refs {
   /** Every schema: those at a schema's place, and those a reference makes one. */
   readonly places: readonly Place[];

@@ -6,13 +6,14 @@
 
 import { type CatalogLimits, MAX_DEPTH, notHashable, oneLine } from "../contracts/index.js";
 import { dialectOf } from "./checker.js";
-import { inPlaceProblem, resolveRefs } from "./refs.js";
+import { inPlaceProblem, isReference, resolveRefs } from "./refs.js";
 import { type ShapeProblem, shapeProblem } from "./shape.js";
 import { isObject, own } from "./walk.js";
 
 export { type Dialect, dialectOf } from "./checker.js";
 
-export type SchemaLimits = Pick<CatalogLimits, "toolBytes" | "schemaDepth" | "schemaNodes">;
+export type SchemaLimits = Pick<CatalogLimits, "toolBytes" | "schemaDepth" | "schemaNodes"> &
+  Partial<Pick<CatalogLimits, "refs">>;
 
 /** Says why a schema cannot be used, in one line; undefined when it can. */
 export function schemaProblem(schema: unknown, limits: SchemaLimits): string | undefined {
@@ -34,6 +35,8 @@ export function examine(schema: unknown, limits: SchemaLimits): ShapeProblem | u
   }
   const refs = resolveRefs(schema);
   if (typeof refs === "string") return other(refs);
+  const referring = limits.refs === "refuse" ? refs.places.find((place) => isReference(place.schema)) : undefined;
+  if (referring !== undefined) return other(`it refers to another part at \`${oneLine(referring.path, 120) || "/"}\``);
   let unreadable: ShapeProblem | undefined;
   for (const place of refs.places) {
     const problem = shapeProblem(place, dialect);

@@ -12,6 +12,8 @@ export const ApprovalRequest = z.strictObject({
   scope: z.string(),
   argumentsDigest: Digest,
   toolDigest: Digest,
+  /** Names of the parameters the host fills in at the send, sorted; absent when there are none. They are approved too. */
+  injects: z.array(z.string()).optional(),
   /** Why a person is asked: the rule, or the earlier writes a guard found. */
   why: z.string(),
   /** Ids of the earlier writes the person is shown. An approval covers no others. */
@@ -32,6 +34,7 @@ export const Verdict = z.strictObject({
   scope: z.string(),
   argumentsDigest: Digest,
   toolDigest: Digest,
+  injects: z.array(z.string()).optional(),
   type: VerdictType,
   approver: z.string(),
   at: z.number(),
@@ -41,3 +44,8 @@ export const Verdict = z.strictObject({
   mac: z.string(),
 });
 export type Verdict = z.infer<typeof Verdict>;
+
+/** Whether two lists of injected parameters are the same; none and an empty list are. */
+export function sameInjects(a: readonly string[] = [], b: readonly string[] = []): boolean {
+  return a.length === b.length && a.every((name, index) => name === b[index]);
+}

@@ -13,6 +13,12 @@ export const ErrorsMode = z.enum(["conservative", "honest"]);
 export const VerifyMode = z.enum(["each-call", "on-change"]);
 export type VerifyMode = z.infer<typeof VerifyMode>;
 
+/** Values expected at JSON pointers (RFC 6901); all must be there. */
+export const Facts = z
+  .record(z.string().regex(/^(\/([^~/]|~[01])*)+$/), z.union([z.string(), z.number(), z.boolean(), z.null()]))
+  .refine((facts) => Object.keys(facts).length > 0, "names nothing that could be met");
+export type Facts = z.infer<typeof Facts>;
+
 const serverCommon = {
   /** `on-demand` servers wait until the model asks for them with `connect_server`. */
   connect: z.enum(["start", "on-demand"]).default("start"),
@@ -26,6 +32,8 @@ const serverCommon = {
   errors: ErrorsMode.default("conservative"),
   /** Milliseconds from the send to our deadline, for calls of this server's tools that no `tools` entry gives one. */
   timeoutMs: positive.optional(),
+  /** Key of the grants for this server, shared with it. @default `approvals.secret` */
+  grantSecret: z.string().min(32).optional(),
 };
 
 export const StdioServer = z.strictObject({
@@ -50,6 +58,24 @@ export type HttpServer = z.infer<typeof HttpServer>;
 export const ServerConfig = z.discriminatedUnion("type", [StdioServer, HttpServer]);
 export type ServerConfig = z.infer<typeof ServerConfig>;
 
+/**
+ * A read-back: which read to make when a write's outcome is unknown, and which of its answers settle it. In `arguments`
+ * the text `$operationId` stands for the operation's id, `$arguments.NAME` for an argument of the write.
+ */
+export const Reconcile = z.strictObject({
+  /** One tool of one server. */
+  tool: z.string(),
+  arguments: JsonObject,
+  /** JSON pointers into the structured content, with the value that says that it happened. @default {"/data/carried_out": true} */
+  happened: Facts.optional(),
+  /**
+   * The same for: it did not happen, and will not any more. The host vouches for the second half.
+   * @default {"/data/carried_out": false, "/data/final": true}
+   */
+  didNotHappen: Facts.optional(),
+});
+export type Reconcile = z.infer<typeof Reconcile>;
+
 /** What a host says of a tool. Every key is optional: `toolSettings` merges those that match. */
 export const ToolConfig = z.strictObject({
   effect: EffectClass.optional(),
@@ -63,10 +89,10 @@ export const ToolConfig = z.strictObject({
   /** A success that breaks its output schema: `unknown` outcome, or `flag` it and take it. @default "unknown" */
   outputMismatch: z.enum(["unknown", "flag"]).optional(),
   verify: VerifyMode.optional(),
-  /** Parameters hidden from the model and filled in at the send. */
+  /** Parameters hidden from the model and filled in at the send: a signed grant, or the operation's id. */
   inject: z.record(z.string(), z.enum(["grant", "operationId"])).optional(),
   /** A read that tells whether an operation was carried out. */
-  reconcile: z.strictObject({ tool: z.string(), arguments: JsonObject }).optional(),
+  reconcile: Reconcile.optional(),
 });
 export type ToolConfig = z.infer<typeof ToolConfig>;
 
@@ -98,6 +124,8 @@ export const CatalogLimits = z.strictObject({
   serverName: z.string().optional(),
   /** `strings-only`: an object of required string fields named `[a-z][a-z0-9_]{0,31}` and nothing else. */
   schema: z.enum(["full", "strings-only"]).default("full"),
+  /** `refuse`: no `$ref` at all. Remote ones are refused either way. */
+  refs: z.enum(["local", "refuse"]).default("local"),
 });
 export type CatalogLimits = z.infer<typeof CatalogLimits>;
 

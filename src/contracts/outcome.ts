@@ -54,12 +54,29 @@ export const SettledReason = z.enum([
   "host_gone",
   /** A person said what happened. */
   "resolved",
+  /** A read-back the host declared told what happened. */
+  "read_back",
 ]);
 export type SettledReason = z.infer<typeof SettledReason>;
 
 /** Who refused, or whose word the outcome is. */
 export const OutcomeBy = z.enum(["policy", "person", "schema", "drift", "budget", "halt", "expiry", "server", "host"]);
 export type OutcomeBy = z.infer<typeof OutcomeBy>;
+
+/** What a read-back came to. `nothing`: it could not be made, or its answer settles neither way. */
+export const ReadBackFound = z.enum(["happened", "did_not_happen", "nothing"]);
+export type ReadBackFound = z.infer<typeof ReadBackFound>;
+
+/** A read-back the host declared for a write whose outcome was unknown. Times are epoch milliseconds. */
+export const ReadBack = z.strictObject({
+  /** Alias of the tool that was asked. */
+  tool: z.string(),
+  found: ReadBackFound,
+  /** What it answered, in one line, bounded and redacted. */
+  detail: z.string(),
+  at: z.number(),
+});
+export type ReadBack = z.infer<typeof ReadBack>;
 
 /** The transport facts an outcome was derived from: what was seen, not what it was taken to mean. */
 export const Evidence = z.strictObject({
@@ -71,6 +88,8 @@ export const Evidence = z.strictObject({
   late: z.boolean().optional(),
   /** One line, bounded and redacted. */
   detail: z.string().optional(),
+  /** The latest read-back, when one was made. */
+  readBack: ReadBack.optional(),
 });
 export type Evidence = z.infer<typeof Evidence>;
 

@@ -1,15 +1,15 @@
 // Claim: everything the store knows of one operation, at the instant of its claim -> what the claim must do. Pure.
 //
 //   C1. The order of the checks is the order below; the first that bites decides.
-//   C2. A verdict counts only for the current question, the exact operation and tool definition, its thread and scope,
-//       and only with the seal the caller has verified. One that does not match is left as it is: a mismatch burns
+//   C2. A verdict counts only for the current question, the exact operation, tool definition and injected parameters, its
+//       thread and scope, and only with the seal the caller has verified. One that does not match is left as it is: a mismatch burns
 //       nothing.
 //   C3. An approval covers the earlier writes its question showed, and no others.
 //   C4. A verdict is used up by the operation, not by the attempt: when an attempt ended with nothing sent, the next one
 //       goes on under it, within its lifetime. No other operation ever can.
 //   C5. Our own checks never replace an outcome: an `unavailable` operation that cannot be claimed again stays so.
 
-import { type Digest, type OperationRow, type Outcome, type Owner, rejected } from "../contracts/index.js";
+import { type Digest, type OperationRow, type Outcome, type Owner, rejected, sameInjects } from "../contracts/index.js";
 import type { Asked, ClaimRequest } from "./ledger.js";
 import { isRetriable } from "./machine.js";
 
@@ -101,7 +101,7 @@ function admit(facts: ClaimFacts): Ruling {
 
 /** The id of the approval that covers exactly this claim, if the caller named the one that is stored. (C2, C4) */
 function approval(facts: ClaimFacts): string | undefined {
-  const { operation, toolDigest, verdict: given } = facts.request;
+  const { operation, toolDigest, injects, verdict: given } = facts.request;
   const { asked } = facts;
   const verdict = asked?.verdict;
   if (given === undefined || asked === undefined || verdict === undefined) return undefined;
@@ -114,6 +114,7 @@ function approval(facts: ClaimFacts): string | undefined {
         sealed.operationId === operation.id &&
         sealed.argumentsDigest === operation.argumentsDigest &&
         sealed.toolDigest === toolDigest &&
+        sameInjects(sealed.injects, injects) &&
         sealed.threadId === facts.threadId &&
         sealed.scope === facts.scope,
     );

@@ -22,6 +22,7 @@ import type {
   Outcome,
   Owner,
   Proposal,
+  ReadBack,
   Resolution,
   ResolutionType,
   ResultRef,
@@ -100,6 +101,7 @@ export interface NewRequest {
   readonly threadId: string;
   readonly scope: string;
   readonly toolDigest: Digest;
+  readonly injects?: readonly string[];
   readonly why: string;
   readonly seen: readonly Digest[];
   readonly ttlMs: number;
@@ -133,6 +135,8 @@ export type AnswerResult =
 export interface ClaimRequest {
   readonly operation: Operation;
   readonly toolDigest: Digest;
+  /** Names of the parameters that will be filled in at the send, sorted. */
+  readonly injects?: readonly string[];
   /** What to do about an identical earlier write. */
   readonly repeat: "allow" | "ask" | "deny";
   /** The verdict to consume: required unless policy allows the operation and no guard hits. */
@@ -225,7 +229,7 @@ export interface Ledger {
 
   /**
    * Inserts what is missing: the operation as `proposed`, and its request. An open request for the operation that shows
-   * the same `seen` stays; one that shows less is replaced, and its verdict, if any, no longer counts.
+   * as much (`seen`, definition, injected parameters) stays; one that does not is replaced, and its verdict, if any, no longer counts.
    */
   ask(requests: readonly NewRequest[]): Promise<Asked[]>;
   /** The current request of each operation, with its answer. */
@@ -252,6 +256,11 @@ export interface Ledger {
   settle(settlement: Settlement): Promise<boolean>;
   /** An answer that came after the row became `result_unknown`. False when it is settled otherwise by now. */
   settleLate(settlement: Settlement): Promise<boolean>;
+  /**
+   * What a declared read-back found of a write whose outcome is unknown: kept as its evidence, and settled when it says
+   * either way. The row as it stands then (L6); undefined when there is none.
+   */
+  readBack(operationId: Digest, found: Omit<ReadBack, "at">): Promise<OperationRow | undefined>;
   /** Settles operations that were never claimed. Returns the rows as they now stand (L6). */
   refuse(refusals: readonly Refusal[]): Promise<OperationRow[]>;
   /**

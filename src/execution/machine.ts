@@ -11,6 +11,7 @@ import {
   type OperationRow,
   type Outcome,
   type Owner,
+  type ReadBack,
   type Resolution,
   type ResultRef,
 } from "../contracts/index.js";
@@ -159,4 +160,24 @@ export function resolvedAs(row: OperationRow, happened: boolean): Outcome {
     message: happened ? "a person says that it happened" : "a person says that it did not happen",
     ...(evidence === undefined ? {} : { evidence }),
   };
+}
+
+/** What a read-back says of an unknown outcome, as its outcome: settled, or still unknown with one more piece of evidence. */
+export function readBackAs(row: OperationRow, readBack: ReadBack): Outcome {
+  const known = row.outcome as Outcome; // only an unknown outcome is read back
+  const evidence = { attempted: true, how: "host_gone", ...known.evidence, readBack };
+  switch (readBack.found) {
+    case "nothing":
+      return { ...known, evidence };
+    case "happened":
+      return { status: "ok", reason: "read_back", by: "server", message: `read back: ${readBack.detail}`, evidence };
+    case "did_not_happen":
+      return {
+        status: "failed",
+        reason: "read_back",
+        by: "server",
+        message: `read back: ${readBack.detail}`,
+        evidence,
+      };
+  }
 }

@@ -12,6 +12,7 @@ import {
   type JsonObject,
   nearest,
   type Operation,
+  sameInjects,
   sha256,
   type ToolEntry,
   type ToolSnapshot,
@@ -20,7 +21,7 @@ import {
 import type { Asked, Standing } from "../execution/ledger.js";
 import { type CallFacts, type Judgement, judge, type ToolSettings } from "../policy/index.js";
 import { isBuiltIn } from "./builtins.js";
-import { argumentProblem, locate, route } from "./call.js";
+import { argumentProblem, injectsOf, locate, route } from "./call.js";
 import type { Host } from "./host.js";
 import { callsOf, lastProposal, type MessageCall, metadataOf, turnOf } from "./messages.js";
 import type { GraphState } from "./state.js";
@@ -104,7 +105,8 @@ export async function loadBatch(
       const row = rows.get(one.operation.id);
       const question = asked.get(one.operation.id);
       const holds = question?.verdict !== undefined && sealed(question.verdict, host.secret);
-      const yes = holds && question.verdict?.type === "approve" ? question.verdict : undefined;
+      const covers = holds && sameInjects(question.verdict?.injects, injectsOf(one).injects);
+      const yes = covers && question.verdict?.type === "approve" ? question.verdict : undefined;
       const invalid = await argumentProblem(host, one);
       const facts: CallFacts = {
         operation: one.operation,

@@ -95,6 +95,12 @@ export function route(host: Host, one: Located, proposalId: string, snapshot: To
   return { ...one, operation, entry, settings };
 }
 
+/** Names of what the host fills in at the send, as they are approved. */
+export function injectsOf({ settings }: { readonly settings: ToolSettings | undefined }): { injects?: string[] } {
+  const names = Object.keys(settings?.inject ?? {}).sort();
+  return names.length === 0 ? {} : { injects: names };
+}
+
 /** Why the arguments cannot be used: not JSON we can digest, too large, a hidden parameter named, or not what the schema takes. */
 export async function argumentProblem(host: Host, one: Routed): Promise<string | undefined> {
   const { entry, settings } = one;

@@ -1,7 +1,8 @@
 // Dispatch: the way out of one claimed operation, to a server, a built-in or a tool of the host's own.
 
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
-import { type JsonObject, LOCAL, oneLine, sha256 } from "../contracts/index.js";
+import { mintGrant } from "../approval/index.js";
+import { type JsonObject, LOCAL, oneLine, sha256, type ToolEntry } from "../contracts/index.js";
 import type { Findings, Terms } from "../execution/classify.js";
 import { localCall } from "../execution/local.js";
 import type { Dispatch } from "../execution/run.js";
@@ -36,21 +37,44 @@ export function dispatchOf(host: Host, call: BatchCall, fence: number, context: 
     operation,
     fence,
     terms,
-    send: (signal, maySend) =>
-      operation.server === LOCAL
-        ? sendLocal(host, call, context, signal, maySend)
-        : sendRemote(host, call, signal, maySend),
-    inspect: (result) => inspect(host, call, result),
+    send: (signal, maySend) => send(host, call, context, signal, maySend),
+    inspect: (result) => (isBuiltIn(operation) ? Promise.resolve({}) : inspectResult(host, call.entry, result)),
   };
 }
 
-function sendRemote(host: Host, call: BatchCall, signal: AbortSignal | undefined, maySend: () => boolean): Call {
+/** Fills in what the host adds and sends. A grant that cannot be made sends nothing. */
+function send(
+  host: Host,
+  call: BatchCall,
+  context: DispatchContext,
+  signal: AbortSignal | undefined,
+  maySend: () => boolean,
+): Call {
+  const sent = injectedInto(host, call, context).then(
+    (injected) => {
+      const args = { ...call.operation.arguments, ...injected };
+      return call.operation.server === LOCAL
+        ? sendLocal(host, call, args, context, signal, maySend)
+        : sendRemote(host, call, args, signal, maySend);
+    },
+    (error: unknown) => nothingSent(`no grant could be made: ${(error as Error).message}`),
+  );
+  return { evidence: sent.then(({ evidence }) => evidence), late: sent.then(({ late }) => late) };
+}
+
+function sendRemote(
+  host: Host,
+  call: BatchCall,
+  args: JsonObject,
+  signal: AbortSignal | undefined,
+  maySend: () => boolean,
+): Call {
   const { operation, entry, settings } = call as Required<BatchCall>;
   const connection = operation.server === null ? undefined : host.servers.connection(operation.server);
   if (!connection || !entry || !settings) return nothingSent("the connection was closed before the send");
   return connection.call({
     tool: entry.tool,
-    arguments: { ...operation.arguments, ...injectedInto(settings.inject, operation.id) },
+    arguments: args,
     meta: { [OPERATION_META]: operation.id },
     inputSchema: entry.inputSchema,
     deadlineMs: settings.timeoutMs,
@@ -62,15 +86,33 @@ function sendRemote(host: Host, call: BatchCall, signal: AbortSignal | undefined
 }
 
 /** What the host fills in at the send, beside the approved arguments and never among them. */
-function injectedInto(inject: Readonly<Record<string, string>>, operationId: string): JsonObject {
-  return Object.fromEntries(
-    Object.entries(inject).flatMap(([name, what]) => (what === "operationId" ? [[name, operationId]] : [])),
-  );
+async function injectedInto(host: Host, call: BatchCall, context: DispatchContext): Promise<JsonObject> {
+  const injected: JsonObject = {};
+  for (const [name, what] of Object.entries(call.settings?.inject ?? {})) {
+    switch (what) {
+      case "operationId":
+        injected[name] = call.operation.id;
+        break;
+      case "grant":
+        injected[name] = await grantFor(host, call, context);
+    }
+  }
+  return injected;
+}
+
+function grantFor(host: Host, { operation, entry, yes }: BatchCall, { threadId }: DispatchContext): Promise<string> {
+  const { server, tool, digest } = entry as NonNullable<typeof entry>; // a claimed operation has a tool
+  const secret = host.config.mcpServers[server]?.grantSecret ?? host.secret;
+  const { id, argumentsDigest } = operation;
+  const about = { operationId: id, argumentsDigest, server, tool, toolDigest: digest };
+  const claims = { ...about, threadId, scope: host.config.scope, approver: yes?.approver ?? null };
+  return mintGrant(claims, secret, { now: host.now(), ttlMs: host.config.approvals.ttlMs });
 }
 
 function sendLocal(
   host: Host,
   call: BatchCall,
+  args: JsonObject,
   context: DispatchContext,
   signal: AbortSignal | undefined,
   maySend: () => boolean,
@@ -92,11 +134,7 @@ function sendLocal(
     );
   const tool = host.tools.get(operation.tool ?? "");
   if (!tool) return nothingSent("the host no longer has this tool");
-  return localCall(
-    () => tool.invoke(structuredClone(operation.arguments), toolConfig(context.runtime, signal)),
-    localResult,
-    options,
-  );
+  return localCall(() => tool.invoke(structuredClone(args), toolConfig(context.runtime, signal)), localResult, options);
 }
 
 /**
@@ -110,13 +148,13 @@ function toolConfig({ configurable = {} }: LangGraphRunnableConfig, signal: Abor
 }
 
 /** Findings about a result that arrived: the host's limits first, then the schema the server declared for it. */
-async function inspect(host: Host, call: BatchCall, result: unknown): Promise<Findings> {
-  const limit = isBuiltIn(call.operation) ? undefined : resultProblem(result, host.config.limits);
-  return { limit, outputSchema: limit === undefined ? await outputProblem(host, call, result) : undefined };
+export async function inspectResult(host: Host, entry: ToolEntry | undefined, result: unknown): Promise<Findings> {
+  const limit = resultProblem(result, host.config.limits);
+  return { limit, outputSchema: limit === undefined ? await outputProblem(host, entry, result) : undefined };
 }
 
 /** Spec 2025-11-25, server/tools, "Output Schema": a tool that declares one must return structured results that conform. */
-async function outputProblem(host: Host, { entry }: BatchCall, result: unknown): Promise<string | undefined> {
+async function outputProblem(host: Host, entry: ToolEntry | undefined, result: unknown): Promise<string | undefined> {
   if (entry?.outputSchema === undefined) return undefined;
   const { structuredContent, isError } = (result ?? {}) as { structuredContent?: unknown; isError?: unknown };
   if (isError === true) return undefined;

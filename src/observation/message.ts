@@ -100,7 +100,8 @@ function labelOf(observed: Observed, verb: string): string {
 }
 
 function flagOf(outcome: Outcome): string {
-  return outcome.reason === "output_schema" ? "[the result does not match the output schema the server declared]" : "";
+  if (outcome.reason === "output_schema") return "[the result does not match the output schema the server declared]";
+  return outcome.reason === "read_back" ? `[its answer was lost; ${cleanText(outcome.message)}]` : "";
 }
 
 function noContent(observed: Observed): string {

@@ -3,6 +3,7 @@
 //   S1. No occurrence of a secret, or of one of its forms, is left.
 //   S2. Redacting twice is redacting once: the mark neither holds a secret nor completes one with its neighbours.
 //   S3. Data stays data: in JSON every string, key and number is redacted by itself, and what comes out is JSON again.
+//   S4. What is made for one call (a grant) is known by how it begins; it is taken out to its end, in the same forms.
 //
 // Forms: as it is; as JSON text; URL-encoded (upper and lower case hex, space as `+` too); Base64 and Base64url, also
 // when the secret stands inside something longer that was encoded (all three alignments; of a secret of n bytes the
@@ -14,13 +15,18 @@ import { MAX_DEPTH } from "../contracts/index.js";
 /** Shorter values are not redacted: they would match by chance. */
 export const MIN_SECRET_CHARS = 6;
 
-/** A function that takes the secrets out of text. Without secrets it returns text as it is. */
-export function createRedactor(secrets: readonly string[]): (text: string) => string {
+/**
+ * A function that takes the secrets out of text, and whatever begins with one of `starts`. Without any it returns text as
+ * it is.
+ */
+export function createRedactor(secrets: readonly string[], starts: readonly string[] = []): (text: string) => string {
   const usable = secrets.filter((secret) => secret.length >= MIN_SECRET_CHARS);
   const forms = [...new Set(usable.flatMap(formsOf))].sort((a, b) => b.length - a.length); // longest first
-  if (forms.length === 0) return (text) => text;
-  const pattern = new RegExp(forms.map(literal).join("|"), "gu");
-  const mark = markFor(forms);
+  const begun = [...new Set(starts.flatMap(formsOf))].sort((a, b) => b.length - a.length);
+  if (forms.length + begun.length === 0) return (text) => text;
+  const whole = begun.map((start) => `${literal(start)}[A-Za-z0-9_.+/=%-]*`); // S4
+  const pattern = new RegExp([...whole, ...forms.map(literal)].join("|"), "gu");
+  const mark = markFor([...forms, ...begun]);
   return (text) => text.replace(pattern, () => mark);
 }
 

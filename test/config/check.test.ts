@@ -142,26 +142,18 @@ describe("the rest", () => {
       mcp__s__told: { effect: "write", errors: "conservative" },
       mcp__s__known: { effect: "write", reconcile: { tool: "mcp__s__get_one", arguments: {} } },
     };
-    const READ_BACK =
-      "warning not_built: `tools` `mcp__s__known` names a read-back, which this version does not run; a person is asked";
     const what =
       "has neither `errors` nor `reconcile`: an error answer leaves its outcome unknown, and only a person can settle it";
     expect(check({ ...server({ command: "tool" }), tools })).toEqual([
       `warning write_unsettled: write \`mcp__s__send\` ${what}`,
       `warning write_unsettled: write \`mcp__s__unnamed\` ${what}`,
-      READ_BACK,
     ]);
-    expect(check({ ...server({ command: "tool", errors: "honest" }), tools })).toEqual([READ_BACK]);
+    expect(check({ ...server({ command: "tool", errors: "honest" }), tools })).toEqual([]);
   });
 
   it("no secret, and what that means", () => {
     expect(check({ approvals: {} })).toEqual([
       "warning secret_missing: no `approvals.secret` is set, so a random one is used: answers given before a restart must be given again",
-    ]);
-    const tools = { mcp__s__save: { errors: "honest", inject: { approval_token: "grant" } } };
-    expect(check({ approvals: {}, ...server({ command: "tool" }), tools })).toEqual([
-      "error not_built: `tools` `mcp__s__save` injects a grant, which this version cannot make; take it out",
-      "warning secret_missing: no `approvals.secret` is set: `mcp__s__save` is sent grants that its server could not check",
     ]);
   });
 

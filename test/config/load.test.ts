@@ -27,6 +27,7 @@ describe("defaults", () => {
             schemaDepth: 32,
             schemaNodes: 4_096,
             schema: "full",
+            refs: "local",
           },
         },
         limits: {

@@ -186,6 +186,15 @@ const resolve = fc
       new Step(`resolve ${type}`, (ledger, model) => ledger.resolve(recent(model, back), type, { by: "someone" })),
   );
 
+const readBack = fc
+  .tuple(fc.nat(2), fc.constantFrom("happened" as const, "did_not_happen" as const, "nothing" as const))
+  .map(
+    ([back, found]) =>
+      new Step(`read back ${found}`, (ledger, model) =>
+        ledger.readBack(recent(model, back), { tool: "look", found, detail: "said" }),
+      ),
+  );
+
 const standing = fc.tuple(fc.array(calls, { maxLength: 2 }), places).map(([some, place]) => {
   const writes = some.filter((one) => one.effect === "write");
   return new Step("standing", (ledger) => ledger.standing(query(writes, place)));
@@ -217,7 +226,7 @@ const fate = fc.tuple(owners, fc.constantFrom("gone" as const, "unknown" as cons
 /** Any step; those of an operation's own way more often than the rest. */
 export const steps: fc.Arbitrary<fc.AsyncCommand<Model, Ledger>>[] = [
   ...[claim, claim, claim, begin, begin, begin, settle, settle, ask, answer],
-  ...[propose, edit, refuse, resolve, standing, time, fate],
+  ...[propose, edit, refuse, resolve, readBack, standing, time, fate],
   fc.boolean().map((reads) => new Step("sweep", (ledger) => ledger.sweep({ reads }))),
   threads.map((threadId) => new Step("unknowns", (ledger) => ledger.unknowns(threadId))),
   owners.map((instance) => new Step(`renew ${instance}`, (ledger) => ledger.renew(owner(instance), 10_000))),

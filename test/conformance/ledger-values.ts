@@ -9,6 +9,7 @@ import {
   OutcomeBy,
   OutcomeStatus,
   type Owner,
+  ReadBackFound,
   RejectedReason,
   SettledReason,
   type Verdict,
@@ -94,6 +95,10 @@ const outcomes: fc.Arbitrary<Outcome> = some<Outcome>(
         bytes: fc.nat(),
         late: fc.boolean(),
         detail: text,
+        readBack: fc.record(
+          { tool: text, found: fc.constantFrom(...ReadBackFound.options), detail: text, at: time },
+          { noNullPrototype: true },
+        ),
       },
       ["attempted", "how"],
     ),
@@ -137,6 +142,7 @@ const verdicts: fc.Arbitrary<Verdict> = some<Verdict>(
     scope: text,
     argumentsDigest: digests,
     toolDigest: digests,
+    injects: fc.array(text, { maxLength: 2 }),
     type: fc.constantFrom("approve", "reject", "edit"),
     approver: text,
     at: time,
@@ -169,13 +175,15 @@ export function questionsAbout(
     .record({
       approvalId: text,
       toolDigest: digests,
+      injects: fc.option(fc.array(text, { minLength: 1, maxLength: 2 }), { nil: undefined }),
       why: text,
       seen: fc.array(digests, { maxLength: 3 }),
       at: time,
       life: fc.nat(),
     })
-    .chain(({ at, life, ...said }) => {
-      const request = { ...said, operationId, threadId, scope, argumentsDigest, createdAt: at, expiresAt: at + life };
+    .chain(({ at, life, injects, ...said }) => {
+      const about = injects === undefined ? said : { ...said, injects };
+      const request = { ...about, operationId, threadId, scope, argumentsDigest, createdAt: at, expiresAt: at + life };
       const own = {
         approvalId: said.approvalId,
         operationId,
@@ -183,6 +191,7 @@ export function questionsAbout(
         scope,
         argumentsDigest,
         toolDigest: said.toolDigest,
+        ...(injects === undefined ? {} : { injects: [...injects] }),
       };
       return fc.record({
         question: fc.constant<Question>({ request, madeElapsed: at, consumed: false }),

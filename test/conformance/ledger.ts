@@ -718,6 +718,29 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       });
     });
 
+    it("G4 what the host fills in is part of what is asked and approved", async () => {
+      const at = await fresh();
+      const plain = await askOne(at, asked, { approvalId: "plain" });
+      const first = await askOne(at, asked, { approvalId: "first", injects: ["grant", "id"] });
+      expect(first.request).toMatchObject({ approvalId: "first", injects: ["grant", "id"] });
+      expect(await askOne(at, asked, { approvalId: "again", injects: ["grant", "id"] })).toEqual(first);
+      const yes = verdict(first, { injects: ["grant", "id"] });
+      expect(await at.ledger.answer([{ verdict: verdict(plain) }])).toMatchObject([{ kind: "already_decided" }]);
+      expect(await at.ledger.answer([{ verdict: { ...yes, injects: ["id"] } }])).toEqual([{ kind: "not_found" }]);
+      expect(await at.ledger.answer([{ verdict: yes }])).toEqual([{ kind: "stored" }]);
+      expect(await at.ledger.asked([asked.id])).toEqual([{ ...first, verdict: yes }]);
+      const claim = (injects?: string[]) => {
+        const whole = batch([asked], { verdicts: [yes] });
+        return at.ledger.claim({
+          ...whole,
+          operations: whole.operations.map((one) => ({ ...one, ...(injects && { injects }) })),
+        });
+      };
+      expect(await claim()).toEqual({ kind: "ask", operationIds: [asked.id] });
+      expect(await claim(["grant"])).toEqual({ kind: "ask", operationIds: [asked.id] });
+      expect(await claim(["grant", "id"])).toMatchObject({ kind: "claims", claims: [{ kind: "claimed" }] });
+    });
+
     it("answers in the order asked, one for each request, whatever stands", async () => {
       const at = await fresh();
       const done = operation({ index: 1 });
@@ -1043,6 +1066,50 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
         row: { resolution: { type: "happened", by: "another" } },
       });
       expect(await at.ledger.settleLate({ operationId: save.id, fence: 1, outcome: OK, sent: true })).toBe(false);
+    });
+
+    it.each([
+      ["happened", "ok (read_back) by server"],
+      ["did_not_happen", "failed (read_back) by server"],
+      ["nothing", "result_unknown (deadline) by host"],
+    ] as const)("L1 a read-back found %s: %s, with its evidence", async (found, expected) => {
+      const at = await fresh();
+      await run(at, save, { ...UNKNOWN, evidence: { attempted: true, how: "deadline" } });
+      at.clock.now += 500;
+      const row = await at.ledger.readBack(save.id, { tool: "mcp__s__look", found, detail: "it said so" });
+      expect(await stands(at, save)).toBe(expected);
+      const readBack = { tool: "mcp__s__look", found, detail: "it said so", at: START + 500 };
+      expect(row?.outcome?.evidence).toEqual({ attempted: true, how: "deadline", readBack });
+      expect(await rowOf(at, save)).toEqual(row);
+    });
+
+    it("L1 L6 a read-back that found nothing leaves the outcome to whoever knows; one that did is the last word", async () => {
+      const at = await fresh();
+      await run(at, save, UNKNOWN);
+      at.life.set("a", "gone");
+      const said = { tool: "mcp__s__look", detail: "" };
+      await at.ledger.readBack(save.id, { ...said, found: "nothing" });
+      await at.ledger.readBack(save.id, { ...said, found: "happened" });
+      await at.ledger.readBack(save.id, { ...said, found: "did_not_happen" });
+      expect(await stands(at, save)).toBe("ok (read_back) by server");
+      expect(await at.ledger.resolve(save.id, "did_not_happen", by)).toMatchObject({ kind: "already_settled" });
+      expect(await at.ledger.settleLate({ operationId: save.id, fence: 1, outcome: FAILED, sent: true })).toBe(false);
+      expect(await at.ledger.standing(query([]))).toMatchObject({ unknownWrites: [] });
+    });
+
+    it("L6 a read-back says nothing of what is unheard of, in flight, settled, or a read", async () => {
+      const at = await fresh();
+      const found = { tool: "mcp__s__look", found: "did_not_happen", detail: "" } as const;
+      expect(await at.ledger.readBack(save.id, found)).toBeUndefined();
+      const [flying, done, look] = [operation(), operation({ proposalId: "p2" }), read({ proposalId: "p3" })];
+      await run(at, done, OK, { threadId: "t2" });
+      await run(at, look, UNKNOWN, { threadId: "t3" });
+      await send(at, flying);
+      for (const one of [flying, done, look]) {
+        const before = await rowOf(at, one);
+        expect(await at.ledger.readBack(one.id, found)).toEqual(before);
+        expect(await rowOf(at, one)).toEqual(before);
+      }
     });
 
     it("did_not_happen is refused while the sender may still get its answer", async () => {

@@ -8,10 +8,10 @@
 //   H3. A path or command that was filled in from a secret is not shown.
 
 import { existsSync, statSync } from "node:fs";
-import { type Config, type Finding, mapName, type ServerConfig, type StdioServer } from "../../contracts/index.js";
+import type { Config, Finding, ServerConfig, StdioServer } from "../../contracts/index.js";
 import { findCommand } from "./command.js";
 import { exposedBy } from "./roots.js";
-import { urlProblem } from "./servers.js";
+import { isAbout, urlProblem } from "./servers.js";
 import type { Environment } from "./variables.js";
 
 /** Every finding about `config`, errors first. `env` is the environment servers would get their PATH from. */
@@ -21,7 +21,6 @@ export function checkConfig(config: Config, env: Environment = process.env): rea
     ...modelFindings(config),
     ...Object.entries(config.mcpServers).flatMap(([name, server]) => serverFindings(name, server, config, env)),
     ...toolFindings(config),
-    ...notBuiltFindings(config),
     ...secretFindings(config),
   ];
   return findings
@@ -39,23 +38,6 @@ function error(code: string, message: string): Finding {
 
 function warning(code: string, message: string): Finding {
   return { level: "warning", code, message };
-}
-
-/** A server that wants a grant must not be called without one; a read-back that never runs leaves the question to a person. */
-function notBuiltFindings({ tools }: Config): Finding[] {
-  return Object.entries(tools).flatMap(([text, { inject = {}, reconcile }]) => [
-    ...(Object.values(inject).includes("grant")
-      ? [error("not_built", `\`tools\` \`${text}\` injects a grant, which this version cannot make; take it out`)]
-      : []),
-    ...(reconcile
-      ? [
-          warning(
-            "not_built",
-            `\`tools\` \`${text}\` names a read-back, which this version does not run; a person is asked`,
-          ),
-        ]
-      : []),
-  ]);
 }
 
 function storeFindings({ store }: Config): Finding[] {
@@ -125,21 +107,11 @@ function namesWrite(key: string, config: Config): boolean {
 
 /** The default is no statement about a server's tools; `honest` is one. */
 function serverIsHonest(key: string, config: Config): boolean {
-  return Object.entries(config.mcpServers).some(([name, { errors }]) => errors === "honest" && isOf(key, name));
+  return Object.entries(config.mcpServers).some(([name, { errors }]) => errors === "honest" && isAbout(key, name));
 }
 
-/** Whether a pattern's server part is `name`, as written or as mapped. */
-function isOf(pattern: string, name: string): boolean {
-  return [name, mapName(name)].some((form) => pattern === `mcp__${form}` || pattern.startsWith(`mcp__${form}__`));
-}
-
-function secretFindings({ approvals, tools }: Config): Finding[] {
+function secretFindings({ approvals }: Config): Finding[] {
   if (approvals.secret !== undefined) return [];
-  const grants = Object.entries(tools).find(([, tool]) => Object.values(tool.inject ?? {}).includes("grant"));
-  if (grants) {
-    const why = `\`${grants[0]}\` is sent grants that its server could not check`;
-    return [warning("secret_missing", `no \`approvals.secret\` is set: ${why}`)];
-  }
   const why = "answers given before a restart must be given again";
   return [warning("secret_missing", `no \`approvals.secret\` is set, so a random one is used: ${why}`)];
 }

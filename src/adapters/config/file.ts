@@ -58,6 +58,7 @@ export const FileServer = described(
     errors: StdioServer.shape.errors,
     disabled: z.boolean().optional(),
     timeout: timerMs.optional(),
+    grantSecret: z.string().optional(),
     autoApprove: z.unknown().optional(),
     alwaysAllow: z.unknown().optional(),
   },
@@ -77,6 +78,8 @@ export const FileServer = described(
     errors: "`honest`: you vouch that an error answer of this server means that nothing was changed.",
     disabled: "`true` leaves the server out.",
     timeout: "Milliseconds a call may take where `tools` does not say otherwise.",
+    grantSecret:
+      "Key of the grants for this server, which it has too; at least 32 characters. Unset: `approvals.secret`.",
     autoApprove: "Key of other hosts. Allows nothing here; the rules it suggests are reported.",
     alwaysAllow: "Key of other hosts. Allows nothing here; the rules it suggests are reported.",
   },
@@ -100,8 +103,10 @@ const FileTool = described(
     contract: "`status`: the tool reports its own outcome in `structuredContent.status`.",
     outputMismatch: "A success that breaks its output schema: `unknown` outcome, or `flag` it and take it.",
     verify: "When the definition is checked again before a call. Unset: as the server's.",
-    inject: "Parameters hidden from the model and filled in at the send.",
-    reconcile: "A read that tells whether an operation was carried out; `$operationId` stands for its id.",
+    inject:
+      "Parameters hidden from the model and filled in at the send: `grant` (signed, for this call) or `operationId`.",
+    reconcile:
+      "A read that tells whether an operation was carried out; `$operationId` stands for its id, `$arguments.NAME` for an argument.",
   },
 );
 
@@ -137,6 +142,7 @@ const FileCatalogLimits = described(CatalogLimits.shape, {
   toolName: "A regular expression that every whole tool name must match.",
   serverName: "A regular expression that every whole server name must match.",
   schema: "`strings-only`: tools take an object of required string fields and nothing else.",
+  refs: "`refuse`: tools whose schemas hold a `$ref` are bad definitions. Unset: references within the schema are taken.",
 });
 
 const FileCatalog = described(

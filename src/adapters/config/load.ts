@@ -15,7 +15,7 @@ import { describeIssue, pathText, typeOf } from "./issues.js";
 import { type Path, parseStrictJson } from "./json.js";
 import { type Refuse, refusals } from "./refuse.js";
 import { secretsOf } from "./secrets.js";
-import { inFolder, namesProblem, readServer } from "./servers.js";
+import { inFolder, isAbout, namesProblem, readServer } from "./servers.js";
 import { readText } from "./text.js";
 import { unknownKeys } from "./unknown.js";
 import { type Environment, expandVariables, type VariableProblem } from "./variables.js";
@@ -71,9 +71,10 @@ export function resolveConfig(value: unknown, options: ResolveOptions): Loaded {
   if ("kind" in expanded) throw variableError(expanded, refuse);
   const findings = unknownKeys(kept);
   const file = checked(expanded.value, kept, refuse);
+  checkSecrets(file, refuse);
   const servers = readServers(file, options.folder, findings, refuse);
   checkNames(Object.keys(servers), file, refuse);
-  checkSecret(file, refuse);
+  checkGrants(file, servers, refuse);
   const store =
     file.store.kind === "sqlite" ? { ...file.store, path: inFolder(options.folder, file.store.path) } : file.store;
   const { $schema, servers: _, mcpServers: __, model, ...rest } = file;
@@ -193,12 +194,34 @@ function isPattern(text: string): boolean {
   }
 }
 
-function checkSecret(file: ConfigFile, refuse: Refuse): void {
-  const { secret } = file.approvals;
-  if (secret === undefined || secret.length >= SECRET_CHARS) return;
-  const problem = `\`approvals.secret\` has ${secret.length} characters and needs at least ${SECRET_CHARS}`;
+function checkSecrets(file: ConfigFile, refuse: Refuse): void {
   const make = "node -e \"console.log(require('crypto').randomBytes(32).toString('base64url'))\"";
-  throw refuse(["approvals", "secret"], problem, `make one with: ${make}`);
+  const check = (path: readonly string[], secret: string | undefined) => {
+    if (secret === undefined || secret.length >= SECRET_CHARS) return;
+    const problem = `\`${pathText(path)}\` has ${secret.length} characters and needs at least ${SECRET_CHARS}`;
+    throw refuse(path, problem, `make one with: ${make}`);
+  };
+  check(["approvals", "secret"], file.approvals.secret);
+  for (const key of ["mcpServers", "servers"] as const) {
+    for (const [name, { grantSecret }] of Object.entries(file[key])) check([key, name, "grantSecret"], grantSecret);
+  }
+}
+
+/** A grant nobody but this process could check would only ever be refused. */
+function checkGrants(file: ConfigFile, servers: Readonly<Record<string, ServerConfig>>, refuse: Refuse): void {
+  if (file.approvals.secret !== undefined) return;
+  for (const [key, { inject = {} }] of Object.entries(file.tools)) {
+    if (!Object.values(inject).includes("grant")) continue;
+    const about = Object.entries(servers).filter(([name]) => key.includes("*") || isAbout(key, name));
+    const keyless = about.find(([, { grantSecret }]) => grantSecret === undefined);
+    if (keyless === undefined) continue;
+    const problem = `\`tools.${oneLine(key, 80)}.inject\` names a grant, and server \`${oneLine(keyless[0], 60)}\` has no key to check it with`;
+    throw refuse(
+      ["tools", key, "inject"],
+      problem,
+      "set `grantSecret` of that server, and give the server the same value",
+    );
+  }
 }
 
 /** `scripted:` paths become absolute; every other model name stays as it is. */

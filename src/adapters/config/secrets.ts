@@ -1,6 +1,6 @@
 // Which values of a configuration must never be seen in text.
 //
-//   K1. A value is a secret by where it stands: filled in from the environment, a header, the approvals secret, an
+//   K1. A value is a secret by where it stands: filled in from the environment, a header, the keys of seals and grants, an
 //       environment variable, argument or query parameter whose name says so, a password in a connection string.
 //   K2. Values shorter than 6 characters are not redacted: they would turn up inside ordinary words, and hiding those
 //       would hide what a person has to read.
@@ -33,7 +33,10 @@ export interface SecretSources {
 export function secretsOf(sources: SecretSources): string[] {
   const found = new Set<string>();
   for (const [name, value] of sources.used) if (!SESSION.has(name)) found.add(value);
-  for (const server of sources.servers) for (const value of ofServer(server)) found.add(value);
+  for (const server of sources.servers) {
+    for (const value of ofServer(server)) found.add(value);
+    if (server.grantSecret !== undefined) found.add(server.grantSecret);
+  }
   if (sources.approvalSecret !== undefined) found.add(sources.approvalSecret);
   if (sources.databaseUrl !== undefined) for (const value of ofUrl(sources.databaseUrl)) found.add(value);
   return [...found].filter((value) => value.length >= MIN_SECRET_CHARS).sort((a, b) => b.length - a.length);

@@ -44,6 +44,7 @@ export function readServer(file: FileServer, folder: string): ReadServer {
     errors: file.errors,
     ...(file.verify === undefined ? {} : { verify: file.verify }),
     ...(file.timeout === undefined ? {} : { timeoutMs: file.timeout }),
+    ...(file.grantSecret === undefined ? {} : { grantSecret: file.grantSecret }),
   };
   if (command !== undefined) {
     const cwd = resolve(folder, file.cwd ?? ".");
@@ -157,4 +158,9 @@ function collide(one: string, other: string): boolean {
 /** An absolute path for what the file says relative to its folder. */
 export function inFolder(folder: string, path: string): string {
   return isAbsolute(path) ? path : resolve(folder, path);
+}
+
+/** Whether a tool pattern's server part is `name`, as written or as mapped. */
+export function isAbout(pattern: string, name: string): boolean {
+  return [name, mapName(name)].some((form) => pattern === `mcp__${form}` || pattern.startsWith(`mcp__${form}__`));
 }

@@ -134,6 +134,7 @@ export function toQuestion(record: Record_): Question {
     toolDigest: fromCell(record.question_tool_digest),
     why: parse(record.why) as string,
     seen: parse(record.seen) as string[],
+    ...(has(record.injects) ? { injects: parse(record.injects) as string[] } : {}),
     createdAt: Number(record.question_created_at),
     expiresAt: Number(record.expires_at),
   };

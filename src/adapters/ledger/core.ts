@@ -7,7 +7,7 @@ import type { Ledger, LedgerDeps } from "../../execution/ledger.js";
 import { begin, claim } from "./claims.js";
 import { answer, ask, asked, openRequests } from "./questions.js";
 import { asAsked, type Session, sweepRows } from "./session.js";
-import { refuse, resolve, settle, settleLate, unknowns } from "./settling.js";
+import { readBack, refuse, resolve, settle, settleLate, unknowns } from "./settling.js";
 import { standing } from "./standing.js";
 import { get, type Steps, type Store, type Tables } from "./tables.js";
 
@@ -71,6 +71,7 @@ export function createLedger(store: Store, deps: LedgerDeps): Ledger {
     renew: (owner, leaseMs) => write(({ tables, now }) => get(tables.renew(owner, now + leaseMs))),
     settle: (settlement) => write((session) => settle(session, settlement)),
     settleLate: (settlement) => write((session) => settleLate(session, settlement)),
+    readBack: (operationId, found) => write((session) => readBack(session, operationId, found)),
     refuse: async (refusals) => (refusals.length === 0 ? [] : write((session) => refuse(session, refusals))),
     sweep: async ({ threadId, reads }) => {
       const open = await read(({ tables }) => get(tables.dispatching(threadId)));

@@ -1,11 +1,18 @@
 // Questions: asking and answering, as steps of one transaction each.
 //
 //   L6. The first answer wins; a later one changes nothing and is told what stands.
-//   Q1. Asking is idempotent: a question that shows as much, about the same tool definition, stays. One that shows
+//   Q1. Asking is idempotent: a question that shows as much, about the same definition and injected parameters, stays. One that shows
 //       less is replaced; the newest question is the current one, and only its verdict counts.
 //   Q2. An expired question is not replaced: it settles its operation when it is answered or claimed.
 
-import { type Digest, type OperationRow, type Outcome, rejected, type Verdict } from "../../contracts/index.js";
+import {
+  type Digest,
+  type OperationRow,
+  type Outcome,
+  rejected,
+  sameInjects,
+  type Verdict,
+} from "../../contracts/index.js";
 import type { Answered, AnswerResult, Asked, NewRequest } from "../../execution/ledger.js";
 import { isUndecided, ownerGone, proposed, rederived, settled } from "../../execution/machine.js";
 import { asAsked, isForeign, putSettled, questionExpired, type Session } from "./session.js";
@@ -36,19 +43,29 @@ function* askOne(session: Session, wanted: NewRequest): Steps<Asked> {
 }
 
 function newQuestion(session: Session, wanted: NewRequest): Question {
-  const { approvalId, operation, threadId, scope, toolDigest, why, seen, ttlMs } = wanted;
+  const { approvalId, operation, threadId, scope, toolDigest, injects, why, seen, ttlMs } = wanted;
   const { id: operationId, argumentsDigest } = operation;
   const times = { createdAt: session.now, expiresAt: session.now + ttlMs };
+  const about = {
+    operationId,
+    threadId,
+    scope,
+    argumentsDigest,
+    toolDigest,
+    ...(injects ? { injects: [...injects] } : {}),
+  };
   return {
-    request: { approvalId, operationId, threadId, scope, argumentsDigest, toolDigest, why, seen: [...seen], ...times },
+    request: { approvalId, ...about, why, seen: [...seen], ...times },
     madeElapsed: session.moment.elapsed,
     consumed: false,
   };
 }
 
 function shows(current: Question, wanted: NewRequest): boolean {
-  const shown = new Set(current.request.seen);
-  return current.request.toolDigest === wanted.toolDigest && wanted.seen.every((id) => shown.has(id));
+  const { request } = current;
+  const shown = new Set(request.seen);
+  const sameTool = request.toolDigest === wanted.toolDigest && sameInjects(request.injects, wanted.injects);
+  return sameTool && wanted.seen.every((id) => shown.has(id));
 }
 
 export function* asked(session: Session, operationIds: readonly Digest[]): Steps<Asked[]> {
@@ -111,9 +128,10 @@ function* answerOne(session: Session, given: Answered): Steps<AnswerResult> {
 
 /** Whether a verdict is an answer to this question and no other. */
 function isAbout(verdict: Verdict, { request }: Question): boolean {
-  return (["operationId", "threadId", "scope", "argumentsDigest", "toolDigest"] as const).every(
+  const same = (["operationId", "threadId", "scope", "argumentsDigest", "toolDigest"] as const).every(
     (field) => verdict[field] === request[field],
   );
+  return same && sameInjects(verdict.injects, request.injects);
 }
 
 /** What a verdict means for its operation where the caller did not say. */

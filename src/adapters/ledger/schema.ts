@@ -111,6 +111,8 @@ const MIGRATIONS: readonly string[] = [
   CREATE TABLE bodies (n INTEGER PRIMARY KEY, sha256 BLOB UNIQUE NOT NULL, coding TEXT NOT NULL, body BLOB NOT NULL);
   CREATE TABLE results (ref BLOB PRIMARY KEY, thread_id NOT NULL, body INTEGER NOT NULL) WITHOUT ROWID;
   `,
+  // Names of the parameters the host fills in, as JSON: they are part of what is approved.
+  "ALTER TABLE questions ADD COLUMN injects TEXT",
 ];
 
 /** The version this code reads and writes. */

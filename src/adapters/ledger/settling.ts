@@ -1,12 +1,21 @@
 // Settling: how operations end, as steps of one transaction each.
 //
-//   L1. Only `result_unknown` settles again, and once: by late evidence or a person's word.
+//   L1. Only `result_unknown` settles again, and once: by late evidence, a declared read-back or a person's word.
 //   L4. A settlement names the fence of its claim; with an older one nothing changes.
 //   L6. What is settled stays: whoever comes later gets the row as it stands.
 
-import type { Digest, OperationRow, Resolution, ResolutionType } from "../../contracts/index.js";
+import type { Digest, OperationRow, ReadBack, Resolution, ResolutionType } from "../../contracts/index.js";
 import type { Refusal, ResolveResult, Settlement } from "../../execution/ledger.js";
-import { isUnknown, lost, ownerGone, proposed, rederived, resolvedAs, settled } from "../../execution/machine.js";
+import {
+  isUnknown,
+  lost,
+  ownerGone,
+  proposed,
+  readBackAs,
+  rederived,
+  resolvedAs,
+  settled,
+} from "../../execution/machine.js";
 import { isForeign, putSettled, refuseForeign, type Session, sweepRows } from "./session.js";
 import { get, type Steps } from "./tables.js";
 
@@ -47,6 +56,24 @@ export function* settleLate(session: Session, settlement: Settlement): Steps<boo
 function* put(session: Session, row: OperationRow, { outcome, sent, result }: Settlement): Steps<void> {
   const after = settled(row, outcome, session.now, { sent, ...(result ? { result } : {}) });
   yield* putSettled(session, after);
+}
+
+/** What a read-back found: evidence of an unknown outcome, and its end when it says either way. (L1, L6) */
+export function* readBack(
+  session: Session,
+  operationId: Digest,
+  found: Omit<ReadBack, "at">,
+): Steps<OperationRow | undefined> {
+  const row = yield* get(session.tables.row(operationId));
+  if (row === undefined || !isUnknown(row) || row.operation.effect !== "write") return row;
+  const outcome = readBackAs(row, { ...found, at: session.now });
+  const after = {
+    ...row,
+    outcome,
+    settledAt: found.found === "nothing" ? (row.settledAt ?? session.now) : session.now,
+  };
+  yield* putSettled(session, after);
+  return after;
 }
 
 export function* refuse(session: Session, refusals: readonly Refusal[]): Steps<OperationRow[]> {

@@ -11,7 +11,7 @@ type QuestionTables = Pick<
 >;
 
 const CELLS = `
-  questions.approval_id, questions.why, questions.seen, questions.expires_at, questions.made_elapsed,
+  questions.approval_id, questions.why, questions.seen, questions.injects, questions.expires_at, questions.made_elapsed,
   questions.verdict, questions.answered_elapsed, questions.consumed, questions.tool_digest AS question_tool_digest,
   questions.created_at AS question_created_at, operations.id AS operation_id, operations.scope,
   operations.arguments_digest, threads.thread_id`;
@@ -25,8 +25,8 @@ export function questionTables(sql: Sql): QuestionTables {
   const byId = select("questions.approval_id = ?");
   const current = select("operations.id = ? ORDER BY questions.n DESC LIMIT 1");
   const add = sql.prepare(
-    `INSERT INTO questions (approval_id, operation, tool_digest, why, seen, created_at, expires_at, made_elapsed)
-     VALUES (?, (SELECT n FROM operations WHERE id = ?), ?, ?, ?, ?, ?, ?)`,
+    `INSERT INTO questions (approval_id, operation, tool_digest, why, seen, injects, created_at, expires_at, made_elapsed)
+     VALUES (?, (SELECT n FROM operations WHERE id = ?), ?, ?, ?, ?, ?, ?, ?)`,
   );
   const setVerdict = sql.prepare(
     "UPDATE questions SET verdict = ?, verdict_at = ?, answered_elapsed = ? WHERE approval_id = ?",
@@ -49,8 +49,8 @@ export function questionTables(sql: Sql): QuestionTables {
 
   return {
     addQuestion: ({ request, madeElapsed }) => {
-      const { approvalId, operationId, toolDigest, why, seen, createdAt, expiresAt } = request;
-      const said = [JSON.stringify(why), JSON.stringify(seen)];
+      const { approvalId, operationId, toolDigest, why, seen, injects, createdAt, expiresAt } = request;
+      const said = [JSON.stringify(why), JSON.stringify(seen), injects ? JSON.stringify(injects) : null];
       add.run(toCell(approvalId), toCell(operationId), toCell(toolDigest), ...said, createdAt, expiresAt, madeElapsed);
     },
     question: (approvalId) => one(byId.one(toCell(approvalId))),

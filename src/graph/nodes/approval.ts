@@ -10,6 +10,7 @@ import { approvalPayload, type Question, readAnswer } from "../../approval/index
 import type { NewRequest } from "../../execution/ledger.js";
 import { type OpenQuestion, refusedAnswer, storeAnswers, whoAnswers } from "../answers.js";
 import { type Batch, type BatchCall, loadBatch, threadOf } from "../batch.js";
+import { injectsOf } from "../call.js";
 import { type Host, UNAUTHENTICATED } from "../host.js";
 import { withArguments } from "../messages.js";
 import type { GraphState, GraphUpdate } from "../state.js";
@@ -74,6 +75,7 @@ function newRequest(host: Host, batch: Batch, call: BatchCall): NewRequest {
     threadId: batch.threadId,
     scope: host.config.scope,
     toolDigest: (call.entry as NonNullable<typeof call.entry>).digest,
+    ...injectsOf(call),
     why: call.operation.decision?.reason ?? "no rule names this tool",
     seen: earlier.map((write) => write.operationId),
     ttlMs: host.config.approvals.requestTtlMs,

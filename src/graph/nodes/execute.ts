@@ -14,6 +14,7 @@ import { type Dispatch, runBatch } from "../../execution/run.js";
 import { head, redactBody, toBody } from "../../observation/index.js";
 import { type Batch, type BatchCall, loadBatch, threadOf } from "../batch.js";
 import { CONNECT_SERVER } from "../builtins.js";
+import { injectsOf } from "../call.js";
 import { dispatchOf } from "../dispatch.js";
 import type { Host, RunOwner } from "../host.js";
 import type { GraphState, GraphUpdate, OperationView } from "../state.js";
@@ -99,6 +100,7 @@ function claimRequest(call: BatchCall): ClaimRequest {
   return {
     operation: call.operation,
     toolDigest: (call.entry as NonNullable<typeof call.entry>).digest, // a runnable call has a tool
+    ...injectsOf(call),
     repeat: call.settings?.repeat ?? "ask",
     ...(call.yes === undefined ? {} : { verdict: { approvalId: call.yes.approvalId, mac: call.yes.mac } }),
   };

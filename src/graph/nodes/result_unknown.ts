@@ -1,6 +1,7 @@
 // result_unknown: settles, with a person, writes of this batch that may or may not have happened.
 //
-//   U1. The ledger is read first: a late answer or a resolution given elsewhere needs no question.
+//   U1. The ledger is read first, then the read-back the host declared is made: a late answer, a resolution given
+//       elsewhere or a server that knows needs no question. Also when an answer has come: a server's record beats a guess.
 //   U2. A settled outcome replaces the tool message by its id; there is never a second one.
 //   U3. An answer that cannot be read asks again. What was left is not asked about again.
 
@@ -12,6 +13,7 @@ import { type Batch, loadBatch, threadOf } from "../batch.js";
 import type { Host } from "../host.js";
 import { toUnknownItem } from "../items.js";
 import { toolMessageId } from "../messages.js";
+import { readBack } from "../readback.js";
 import type { GraphState, GraphUpdate } from "../state.js";
 import { haltOf, settledPart, viewOf } from "../views.js";
 import { messageOf } from "./observe.js";
@@ -24,7 +26,7 @@ export function resultUnknown(host: Host) {
   return async (state: GraphState, runtime: LangGraphRunnableConfig): Promise<GraphUpdate> => {
     const threadId = threadOf(runtime);
     await host.ledger.sweep({ threadId, reads: false });
-    const batch = await loadBatch(host, state, threadId);
+    const batch = await readBackFirst(host, state, threadId);
     if (!batch) return { operations: [] };
     const open = openUnknowns(batch);
     if (open.length === 0) return follow(host, state, batch, ""); // U1
@@ -37,7 +39,7 @@ export function resultUnknown(host: Host) {
 
     const read = Answer.safeParse(answer);
     if (!read.success) return { note: `the answer could not be read: ${oneLine(z.prettifyError(read.error))}` }; // U3
-    const known = new Set(open.map((row) => row.operation.id));
+    const known = new Set(batch.calls.map(({ operation }) => operation.id)); // one that was settled meanwhile is no stray
     const stray = Object.keys(read.data.resolutions).find((id) => !known.has(id));
     if (stray !== undefined) return { note: `\`${oneLine(stray, 80)}\` is not among the operations asked about` };
     const by = whoAnswers(host, runtime);
@@ -51,6 +53,14 @@ export function resultUnknown(host: Host) {
     const after = await loadBatch(host, state, threadId);
     return after ? follow(host, state, after, notes.join("; ")) : { operations: [] };
   };
+}
+
+/** The batch, once the host's declared read-backs have been made. (U1) */
+async function readBackFirst(host: Host, state: GraphState, threadId: string): Promise<Batch | undefined> {
+  const batch = await loadBatch(host, state, threadId);
+  if (!batch) return undefined;
+  const made = await readBack(host, openUnknowns(batch), batch.snapshot);
+  return made ? loadBatch(host, state, threadId) : batch;
 }
 
 function openUnknowns(batch: Batch) {
