@@ -54,7 +54,9 @@ export function showUnknowns(items: readonly (UnknownItem & { threadId?: string 
         ...(item.evidence === null
           ? []
           : [`  seen: ${oneLine([item.evidence.how, item.evidence.detail ?? ""].join(" "))}`]),
-        ...(item.evidence?.readBack === undefined ? [] : [`  read back: ${oneLine(item.evidence.readBack.detail)}`]),
+        ...(item.evidence?.readBack === undefined
+          ? []
+          : [`  read back by ${oneLine(item.evidence.readBack.tool)}: ${oneLine(item.evidence.readBack.detail)}`]),
         ...argumentLines(item),
       ]),
     ),

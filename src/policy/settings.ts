@@ -47,6 +47,8 @@ interface Key {
 /** Compiled `tools`, with what servers set for theirs. */
 export interface Settings {
   readonly keys: readonly Key[];
+  /** The tools that read-backs name, by the key they stand under. */
+  readonly readBacks: readonly { readonly key: string; readonly pattern: ToolPattern }[];
   readonly servers: ReadonlyMap<string, Pick<ToolConfig, "errors" | "verify" | "timeoutMs">>;
 }
 
@@ -57,16 +59,25 @@ export function compileSettings(
   context: PolicyContext,
 ): { readonly settings: Settings; readonly findings: readonly Finding[] } {
   const keys: Key[] = [];
+  const readBacks: { key: string; pattern: ToolPattern }[] = [];
   const findings: Finding[] = [];
   for (const [text, config] of Object.entries(tools)) {
     const pattern = readPattern(text, config.effect === "read" ? "narrow" : "wide", context, "tools"); // V2
     if ("level" in pattern) findings.push(pattern);
     else keys.push({ pattern, config });
-    if (config.reconcile) findings.push(...reconcileProblems(text, config.reconcile.tool, context));
+    if (config.reconcile === undefined) continue;
+    const named = readBackPattern(text, config.reconcile.tool, context);
+    if ("level" in named) findings.push(named);
+    else readBacks.push({ key: text, pattern: named });
   }
   // Longest last: where values cannot be ranked, the longer pattern has the last word, in whatever order they stand (V3).
   keys.sort((a, b) => a.pattern.text.length - b.pattern.text.length || (a.pattern.text < b.pattern.text ? -1 : 1));
-  const settings = { keys: findings.length > 0 ? [] : keys, servers: new Map(Object.entries(servers)) }; // V4
+  const none = findings.length > 0; // V4
+  const settings = {
+    keys: none ? [] : keys,
+    readBacks: none ? [] : readBacks,
+    servers: new Map(Object.entries(servers)),
+  };
   return { settings, findings };
 }
 
@@ -89,6 +100,20 @@ export function toolSettings(settings: Settings, target: Target): ToolSettings {
     ...(set.contract && { contract: set.contract }),
     ...(set.reconcile && { reconcile: set.reconcile }),
   };
+}
+
+/** Read-backs that name no tool of their server, as far as it is connected. */
+export function unmatchedReadBacks(
+  { readBacks }: Settings,
+  tools: readonly Target[],
+  connectedServers: readonly string[],
+): readonly Finding[] {
+  return readBacks
+    .filter(({ pattern }) => pattern.servers.every((server) => connectedServers.includes(server)))
+    .filter(({ pattern }) => !tools.some((target) => meets(pattern, target) !== undefined))
+    .map(({ key, pattern: { text } }) =>
+      ruleProblem("rule_unmatched", whereReadBack(key), text, "is no tool that its server lists"),
+    );
 }
 
 /** Merges keys of one rank (V3). Only what some key sets is set. */
@@ -114,10 +139,12 @@ function mostCareful(configs: readonly ToolConfig[]): ToolConfig {
 }
 
 /** A read-back is sent without asking: it must name one tool, of one configured server. */
-function reconcileProblems(key: string, tool: string, context: PolicyContext): Finding[] {
-  const where = `tools.${key}.reconcile`;
+function readBackPattern(key: string, tool: string, context: PolicyContext): ToolPattern | Finding {
+  const where = whereReadBack(key);
   const pattern = readPattern(tool, "narrow", context, where);
-  if ("level" in pattern) return [pattern];
+  if ("level" in pattern) return pattern;
   const oneTool = pattern.readings.every((reading) => reading.glob === undefined);
-  return oneTool ? [] : [ruleProblem("rule_malformed", where, tool, "must name exactly one tool")];
+  return oneTool ? pattern : ruleProblem("rule_malformed", where, tool, "must name exactly one tool");
 }
+
+const whereReadBack = (key: string): string => `tools.${key}.reconcile`;

@@ -83,6 +83,18 @@ describe("a schema that can be used", () => {
   });
 });
 
+describe("a schema under `refs: refuse`", () => {
+  const refused = (schema: unknown) => schemaProblem(schema, { ...LIMITS, refs: "refuse" });
+
+  it("may refer to nothing, not even within itself", () => {
+    expect(refused(object({ m: { $ref: "#/$defs/M" } }, { $defs: { M: {} } }))).toBe(
+      "it refers to another part at `/properties/m`",
+    );
+    expect(refused({ $dynamicRef: "#m", $dynamicAnchor: "m" })).toBe("it refers to another part at `/`");
+    expect(refused(object({ $ref: { type: "string" }, b: { const: { $ref: "#" } } }))).toBeUndefined();
+  });
+});
+
 describe("a schema that cannot be used", () => {
   it.each([
     ["no object", true, "it is no object"],

@@ -290,6 +290,21 @@ describe("mistakes", () => {
       "make one with: node -e \"console.log(require('crypto').randomBytes(32).toString('base64url'))\"",
     ],
     [
+      server('{ "command": "x", "grantSecret": "short" }'),
+      "1:42: `mcpServers.s.grantSecret` has 5 characters and needs at least 32",
+      "make one with: node -e \"console.log(require('crypto').randomBytes(32).toString('base64url'))\"",
+    ],
+    [
+      '{ "tools": { "mcp__s__save": { "inject": { "token": "grant" } } }, "mcpServers": { "s": { "command": "x" } } }',
+      "1:32: `tools.mcp__s__save.inject` names a grant, and server `s` has no key to check it with",
+      "set `grantSecret` of that server, and give the server the same value",
+    ],
+    [
+      '{ "tools": { "mcp__s__save": { "reconcile": { "tool": "mcp__s__get", "arguments": {}, "happened": {} } } } }',
+      "1:87: `tools.mcp__s__save.reconcile.happened` names nothing that could be met",
+      schemaHint,
+    ],
+    [
       server('{ "command": "x", "type": "pipe" }'),
       "1:42: `mcpServers.s.type` must be one of `stdio`, `http`, `sse`, `streamable-http`, `streamableHttp`, `streamable_http`, not `pipe`",
       schemaHint,
@@ -419,6 +434,17 @@ describe("mistakes", () => {
     );
     const forged = JSON.parse('{ "tools": { "__proto__": { "effect": "read" } } }');
     expect((await refusalOf(() => resolveConfig(forged, options))).message).toBe("`tools` has a key named `__proto__`");
+  });
+
+  it("a grant needs a key that its server has too: of the server, or the host's own", () => {
+    const tools = '"tools": { "mcp__s__save": { "inject": { "token": "grant" } } }';
+    const own = load(`{ ${tools}, "mcpServers": { "s": { "command": "x", "grantSecret": "${SECRET}" } } }`).config;
+    expect(own.mcpServers["s"]).toMatchObject({ grantSecret: SECRET });
+    expect(own.secrets).toEqual([SECRET]);
+    const shared = load(
+      `{ ${tools}, "approvals": { "secret": "${SECRET}" }, "mcpServers": { "s": { "command": "x" } } }`,
+    ).config;
+    expect(shared.mcpServers["s"]).not.toHaveProperty("grantSecret");
   });
 
   it("a secret of 32 characters is enough", () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { aliasOf, Config, type ToolConfig } from "../../src/contracts/index.js";
-import { compileSettings, type Target, type ToolSettings, toolSettings } from "../../src/policy/index.js";
+import { compileSettings, type Target, type ToolSettings, toolSettings, unmatchedReadBacks } from "../../src/policy/index.js";
 
 const context = { servers: ["docs", "honest", "x.y"], localTools: ["connect_server", "read_result", "read_file"] };
 const { mcpServers } = Config.parse({
@@ -136,6 +136,20 @@ describe("which keys count", () => {
     } as const;
     expect(settingsOf(tools, on("docs", "x")).inject).toEqual({ id: "operationId", token: "grant" });
   });
+});
+
+test("a read-back that names no tool of a connected server is a finding", () => {
+  const reconcile = { tool: "mcp__docs__get_operation", arguments: {} };
+  const { settings } = compileSettings({ mcp__honest__save: { reconcile } }, mcpServers, context);
+  expect(unmatchedReadBacks(settings, [on("docs", "search")], ["docs"])).toEqual([
+    {
+      level: "warning",
+      code: "rule_unmatched",
+      message: "tools.mcp__honest__save.reconcile: `mcp__docs__get_operation` is no tool that its server lists",
+    },
+  ]);
+  expect(unmatchedReadBacks(settings, [on("docs", "get_operation")], ["docs"])).toEqual([]);
+  expect(unmatchedReadBacks(settings, [], ["honest"])).toEqual([]);
 });
 
 describe("keys that are load errors", () => {

@@ -5,7 +5,7 @@ import { checkConfig } from "../../adapters/config/check.js";
 import { type Config, type Finding, oneLine, ToolgateError, type ToolsReport } from "../../contracts/index.js";
 import { BUILT_INS, onDemand, reportTools } from "../../graph/index.js";
 import type { Toolgate } from "../../index.js";
-import { compilePolicy, compileSettings, unmatchedRules } from "../../policy/index.js";
+import { compilePolicy, compileSettings, unmatchedReadBacks, unmatchedRules } from "../../policy/index.js";
 import { EXIT } from "../exit.js";
 import { failureOf } from "../failure.js";
 import type { Context, Outcome } from "../io.js";
@@ -123,6 +123,7 @@ function listingFindings(context: Context): Promise<Finding[]> {
     if (!assembled.ok) return [{ level: "error", code: "catalog_refused", message: assembled.problem }];
     const { servers, tools: offered, withheld } = assembled.snapshot;
     const down = servers.filter(({ status }) => status === "failed");
+    const connected = servers.filter(({ status }) => status === "connected").map(({ name }) => name);
     return [
       ...down.map(({ name, problem }): Finding => {
         const level = host.config.mcpServers[name]?.required && !waiting.includes(name) ? "error" : "warning";
@@ -139,11 +140,8 @@ function listingFindings(context: Context): Promise<Finding[]> {
           message: `\`${oneLine(tool)}\` of \`${server}\` is withheld: ${reason}`,
         }),
       ),
-      ...unmatchedRules(
-        host.policy,
-        offered,
-        servers.filter(({ status }) => status === "connected").map(({ name }) => name),
-      ),
+      ...unmatchedRules(host.policy, offered, connected),
+      ...unmatchedReadBacks(host.settings, offered, connected),
     ];
   });
 }

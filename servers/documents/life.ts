@@ -1,0 +1,44 @@
+// Which process this is, and whether another one still runs. Processes that share a root share a machine, its process ids
+// and a user (one container): what could be said of a process elsewhere would be a guess.
+//
+//   V1. A process is known by its id, its start and the machine's boot, so that an id that is used again is no life.
+//   V2. A process that has ended and waits for its parent is gone.
+//   V3. What cannot be looked at is not taken for gone.
+
+import { readFileSync } from "node:fs";
+import { codeOf } from "./io.js";
+
+export interface Life {
+  readonly pid: number;
+  /** The machine's boot and the process's start within it. (V1) */
+  readonly started: string;
+}
+
+export function ownLife(): Life {
+  const started = startOf(process.pid);
+  if (started === undefined) throw new Error("cannot read this process's own start from /proc");
+  return { pid: process.pid, started };
+}
+
+export function lives({ pid, started }: Life): boolean {
+  try {
+    return startOf(pid) === started;
+  } catch {
+    return true; // V3
+  }
+}
+
+/** Undefined for a process that is gone. */
+function startOf(pid: number): string | undefined {
+  let stat: string;
+  try {
+    stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+  } catch (error) {
+    if (["ENOENT", "ESRCH"].includes(codeOf(error))) return undefined;
+    throw error;
+  }
+  // The command's name stands in parentheses and may hold anything; fields are counted from behind its end.
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  if (fields[0] === "Z" || fields[0] === "X") return undefined; // V2
+  return `${readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim()}:${fields[19]}`;
+}

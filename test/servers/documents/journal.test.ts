@@ -1,0 +1,210 @@
+// Journals and operations: one word decides, whoever reads it, and an id is taken once.
+
+import {
+  appendFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import fc from "fast-check";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { type Folder, openFolder } from "../../../servers/documents/folder.js";
+import { type Io, nodeIo } from "../../../servers/documents/io.js";
+import { type JournalRecord, lineOf, parseJournal } from "../../../servers/documents/journal.js";
+import { type Begin, type FenceBounds, operationsIn } from "../../../servers/documents/operations.js";
+
+const begun = { filename: "a.md", bytes: 1, sha256: "f".repeat(64), pid: 7, started: "boot:1" };
+const text = (...records: JournalRecord[]): string => records.map((record) => lineOf(record).toString()).join("");
+const begins = { kind: "begun", begun, created: false, ended: undefined };
+
+describe("a journal's text", () => {
+  test.each<[string, string, object]>([
+    ["nothing", "", { kind: "blank" }],
+    ["begun", text({ begun }), begins],
+    ["fenced", text({ fenced: { at: 5 } }), { kind: "fenced", at: 5 }],
+    ["N1: begun, then a fence that came late", text({ begun }, { fenced: { at: 5 } }), begins],
+    ["N1: a fence, then a save that came late", text({ fenced: { at: 5 } }, { begun }), { kind: "fenced", at: 5 }],
+    ["created", text({ begun }, { created: true }), { ...begins, created: true }],
+    [
+      "the first end counts",
+      text({ begun }, { ended: { status: "ok" } }, { closed: { at: 5 } }, { ended: { status: "failed" } }),
+      { ...begins, ended: "ok" },
+    ],
+    ["closed by a read-back", text({ begun }, { closed: { at: 5 } }), { ...begins, ended: "closed" }],
+    ["N2: half a line", '{"begun":{"filename":"a', { kind: "blank" }],
+    ["N2: a line without its newline", JSON.stringify({ begun }), { kind: "blank" }],
+    ["N2: half a line, then a fence", `{"begun":{${text({ fenced: { at: 5 } })}`, { kind: "fenced", at: 5 }],
+    ["N2: half a last line", `${text({ begun })}{"ended":{"sta`, begins],
+    ["N2: what is no record", `null\n7\n[]\n{"ended":{"status":"fine"}}\n{"begun":{}}\n${text({ begun })}`, begins],
+    ["an end before any beginning", text({ ended: { status: "ok" } }, { begun }), begins],
+  ])("%s", (_what, given, journal) => {
+    expect(parseJournal(given)).toEqual(journal);
+  });
+
+  test("N1: once a word decides, nothing that is added changes it, however it is cut", () => {
+    const record = fc.constantFrom<JournalRecord>(
+      { begun },
+      { fenced: { at: 5 } },
+      { created: true },
+      { ended: { status: "ok" } },
+      { ended: { status: "rejected" } },
+      { closed: { at: 6 } },
+    );
+    const piece = record.chain((one) => {
+      const line = lineOf(one).toString();
+      return fc.oneof(
+        fc.constant(line),
+        fc.nat(line.length).map((length) => line.slice(0, length)),
+      );
+    });
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 6 }), fc.array(piece, { maxLength: 6 }), (first, second) => {
+        const before = parseJournal(first.join(""));
+        const after = parseJournal([...first, ...second].join(""));
+        if (before.kind !== "blank") expect(after.kind).toBe(before.kind);
+        if (before.kind === "begun" && before.ended !== undefined && after.kind === "begun")
+          expect(after.ended).toBe(before.ended);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+});
+
+describe("operations", () => {
+  const id = "a".repeat(64);
+  const other = "b".repeat(64);
+  let root = "";
+  let folder: Folder;
+  let now = 1_000_000;
+
+  beforeEach(() => {
+    root = mkdtempSync(join(tmpdir(), "toolgate-operations-"));
+    folder = openFolder(root, nodeIo);
+    now = 1_000_000;
+  });
+  afterEach(() => {
+    folder.close();
+    rmSync(root, { recursive: true });
+  });
+  const operations = (io: Io = nodeIo, bounds?: FenceBounds) => operationsIn(folder, io, () => now, bounds);
+  const ownDescriptors = (): number => readdirSync("/proc/self/fd").length;
+  const file = (of = id): string => join(root, of);
+  function began(value: Begin | "used" | "fenced"): Begin {
+    if (typeof value === "string") throw new Error(`expected a beginning, got ${value}`);
+    return value;
+  }
+
+  test("N4: an id is taken once, and its journal says by what, for nobody else to read", () => {
+    const begin = began(operations().begin(id, begun));
+    expect(operations().begin(id, begun)).toBe("used");
+    expect(operations().fence(id)).toBe(true);
+    begin.note({ created: true });
+    begin.note({ ended: { status: "ok" } });
+    begin.close();
+    expect(operations().look(id)).toEqual({ ...begins, created: true, ended: "ok" });
+    expect(operations().look(other)).toBeUndefined();
+    expect(readFileSync(file(), "utf8").split("\n").filter(Boolean)).toEqual([
+      '{"begun":{"filename":"a.md","bytes":1,"sha256":"ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff","pid":7,"started":"boot:1"}}',
+      '{"created":true}',
+      '{"ended":{"status":"ok"}}',
+    ]);
+    expect(statSync(file()).mode & 0o777).toBe(0o600);
+  });
+
+  test("a fenced id is refused to every save", () => {
+    expect(operations().fence(id)).toBe(true);
+    expect(operations().begin(id, begun)).toBe("fenced");
+    expect(operations().look(id)).toEqual({ kind: "fenced", at: 1_000_000 });
+  });
+
+  test("N1: a fence that comes between a journal's making and its first word wins, and the save sees it", () => {
+    let crossed = false;
+    const io: Io = {
+      ...nodeIo,
+      write(fd, bytes, offset) {
+        if (!crossed) {
+          crossed = true;
+          expect(operations().look(id)).toEqual({ kind: "blank" });
+          expect(operations().fence(id)).toBe(true);
+          expect(operations().look(id)).toEqual({ kind: "fenced", at: 1_000_000 });
+        }
+        return nodeIo.write(fd, bytes, offset);
+      },
+    };
+    const before = ownDescriptors();
+    expect(operations(io).begin(id, begun)).toBe("fenced");
+    expect(operations().look(id)).toEqual({ kind: "fenced", at: 1_000_000 });
+    expect(ownDescriptors()).toBe(before);
+  });
+
+  test("N1: a fence that found a blank journal but comes second changes nothing", () => {
+    writeFileSync(file(), "");
+    const late: Folder = {
+      ...folder,
+      append(name) {
+        appendFileSync(file(), lineOf({ begun })); // the save's own word, after the fence looked
+        return folder.append(name);
+      },
+    };
+    expect(operationsIn(late, nodeIo, () => now).fence(id)).toBe(true);
+    expect(readFileSync(file(), "utf8")).toBe(text({ begun }, { fenced: { at: 1_000_000 } }));
+    expect(operations().look(id)).toEqual(begins);
+  });
+
+  test.each<[string, Partial<Io>, object]>([
+    ["the line cannot be written", { write: fails("ENOSPC") }, { kind: "blank" }],
+    ["it cannot be had on disk", { fsync: fails("EIO") }, { ...begins, ended: "failed" }],
+  ])(
+    "a beginning that fails (%s) is an error, takes the id, and gives its descriptor back",
+    (_what, broken, journal) => {
+      const before = ownDescriptors();
+      let failures = 0;
+      const io = {
+        ...nodeIo,
+        ...broken,
+        fsync: (fd: number) => (broken.fsync && failures++ === 0 ? broken.fsync(fd) : nodeIo.fsync(fd)),
+      };
+      expect(() => operations(io).begin(id, begun)).toThrow();
+      expect(ownDescriptors()).toBe(before);
+      expect(operations().look(id)).toEqual(journal);
+      expect(operations().begin(id, begun)).toBe("used");
+    },
+  );
+
+  test("a journal that is a link or too large is an error, not an answer", () => {
+    mkdirSync(join(root, "elsewhere"));
+    symlinkSync("elsewhere", file());
+    expect(() => operations().look(id)).toThrow("the journal cannot be read: link");
+    writeFileSync(file(other), "x".repeat(70_000));
+    expect(() => operations().look(other)).toThrow("the journal cannot be read: too_large");
+    expect(operations().begin(other, begun)).toBe("used");
+  });
+
+  test("N5: many fences: old ones go, young ones stay, saves are never touched, and at the bound none is made", () => {
+    const bounds = { many: 4, most: 6, keptMs: 600_000 };
+    const idOf = (n: number): string => n.toString(16).padStart(64, "0");
+    const fence = (n: number): boolean => operations(nodeIo, bounds).fence(idOf(n));
+    began(operations().begin(id, begun)).close();
+    for (let n = 0; n < 6; n++) expect(fence(n)).toBe(true);
+    expect([fence(6), readdirSync(root).length]).toEqual([false, 7]);
+    now += 600_000; // not older than that yet
+    expect(fence(6)).toBe(false);
+    now += 1;
+    expect(fence(6)).toBe(true);
+    expect(readdirSync(root)).toEqual([idOf(6), id]);
+    expect(operations().look(id)).toEqual(begins);
+  });
+});
+
+function fails(code: string): () => never {
+  return () => {
+    throw Object.assign(new Error(code), { code });
+  };
+}
