@@ -1,7 +1,7 @@
 // The README stays true: every command in it exists and runs, every snippet works, every figure has its command.
 
 import { execFile } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -103,16 +103,45 @@ describe("README", () => {
     ]);
   });
 
-  test("its configuration is one that loads", async () => {
-    const text = blocks("jsonc")[0] as string;
-    const parsed = parseStrictJson(text, { comments: true });
-    expect(parsed.ok).toBe(true);
-    const path = join(folder, "readme.json");
-    writeFileSync(path, text);
-    const { stdout } = await run(process.execPath, [sourceFile("cli/main"), "check", "--config", path, "--json"]);
-    expect(
-      (JSON.parse(stdout) as { problems: { level: string }[] }).problems.filter(({ level }) => level === "error"),
-    ).toEqual([]);
+  test("its configurations are ones that load", async () => {
+    const texts = blocks("jsonc");
+    expect(texts).toHaveLength(2);
+    for (const text of texts) {
+      expect(parseStrictJson(text, { comments: true }).ok).toBe(true);
+      const path = join(folder, "readme.json");
+      writeFileSync(path, text);
+      const env = { ...process.env, DOCUMENTS_SECRET: "a-secret-for-tests-that-is-long-enough" };
+      const check = [sourceFile("cli/main"), "check", "--config", path, "--json"];
+      const { stdout } = await run(process.execPath, check, { env });
+      expect(
+        (JSON.parse(stdout) as { problems: { level: string }[] }).problems.filter(({ level }) => level === "error"),
+      ).toEqual([]);
+    }
+  });
+
+  test("its commands for the document workspace run as they stand", { timeout: 60_000 }, async () => {
+    const text = blocks("sh").find((block) => block.includes("DOCUMENTS_SECRET")) as string;
+    const place = join(folder, "documents");
+    cpSync(join(root, "examples/documents/sources"), join(place, "sources"), { recursive: true });
+    const config = JSON.parse(readFileSync(join(root, "toolgate.documents.json"), "utf8"));
+    config.model = `scripted:${join(root, "examples/documents/script.json")}`;
+    config.store.path = join(folder, "documents-store");
+    config.mcpServers.documents.args = [serverFile("documents/server")];
+    config.mcpServers.documents.command = process.execPath;
+    const path = join(folder, "documents.json");
+    writeFileSync(path, JSON.stringify(config));
+    const script = text
+      .replace("npx toolgate", `"${process.execPath}" "${sourceFile("cli/main")}"`)
+      .replace("--config toolgate.documents.json", `--config "${path}" --json`);
+    const shown = await run("sh", ["-c", script], { cwd: root, env: { ...process.env, DOCUMENTS_ROOT: place } }).catch(
+      (error: { code: number; stdout: string }) => error,
+    );
+    expect(shown).toMatchObject({ code: 3 });
+    expect(JSON.parse(shown.stdout)).toMatchObject({
+      status: "awaiting_approval",
+      approvals: [{ tool: "save_report", arguments: { filename: "old-mill-bridge.md" } }],
+    });
+    expect(existsSync(join(place, "reports", "old-mill-bridge.md"))).toBe(false);
   });
 
   test("its code is code that runs", async () => {

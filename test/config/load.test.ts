@@ -221,7 +221,10 @@ describe("variables", () => {
     expect(await refusalOf(() => load(text))).toEqual({
       code: "config_variable",
       message: "toolgate.json:3:14: `mcpServers.docs.env.T` needs the variable `DOCS_TOKEN`, which is not set",
-      hint: `set \`DOCS_TOKEN\`, or give a default: \`${ref("DOCS_TOKEN", "default")}\``,
+      hint: "set `DOCS_TOKEN`", // nobody should write a default for a secret
+    });
+    expect(await refusalOf(() => load(text.replace("DOCS_TOKEN", "DOCS_ROOT")))).toMatchObject({
+      hint: `set \`DOCS_ROOT\`, or give a default: \`${ref("DOCS_ROOT", "default")}\``,
     });
     expect(await refusalOf(() => load(`{ "model": "${ref("constructor")}" }`))).toMatchObject({
       code: "config_variable",

@@ -1,6 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { aliasOf, Config, type ToolConfig } from "../../src/contracts/index.js";
-import { compileSettings, type Target, type ToolSettings, toolSettings, unmatchedReadBacks } from "../../src/policy/index.js";
+import {
+  compileSettings,
+  type Target,
+  type ToolSettings,
+  toolSettings,
+  unmatchedReadBacks,
+} from "../../src/policy/index.js";
 
 const context = { servers: ["docs", "honest", "x.y"], localTools: ["connect_server", "read_result", "read_file"] };
 const { mcpServers } = Config.parse({

@@ -61,11 +61,18 @@ beforeAll(async () => {
   await startServer("toolgate.json");
 }, 120_000);
 
+/** The other graph of langgraph.json is loaded too: it must not open the store of the checkout. */
+function documents(): Record<string, string> {
+  const path = join(folder, "documents.json");
+  writeFileSync(path, JSON.stringify({ model: "scripted:script.json", store: { kind: "memory" } }));
+  return { TOOLGATE_DOCUMENTS_CONFIG: path };
+}
+
 async function startServer(config: string): Promise<void> {
   const port = await freePort();
   url = `http://127.0.0.1:${port}`;
   const cli = join(root, "node_modules/@langchain/langgraph-cli/dist/cli/cli.mjs");
-  const env = { PATH: process.env.PATH, HOME: folder, TOOLGATE_CONFIG: join(folder, config) };
+  const env = { PATH: process.env.PATH, HOME: folder, TOOLGATE_CONFIG: join(folder, config), ...documents() };
   server = spawn(
     process.execPath,
     [cli, "dev", "--no-browser", "--no-reload", "--host", "127.0.0.1", "--port", String(port)],

@@ -14,7 +14,7 @@ import { serverFindings } from "./foreign.js";
 import { describeIssue, pathText, typeOf } from "./issues.js";
 import { type Path, parseStrictJson } from "./json.js";
 import { type Refuse, refusals } from "./refuse.js";
-import { secretsOf } from "./secrets.js";
+import { saysSecret, secretsOf } from "./secrets.js";
 import { inFolder, isAbout, namesProblem, readServer } from "./servers.js";
 import { readText } from "./text.js";
 import { unknownKeys } from "./unknown.js";
@@ -115,7 +115,11 @@ function variableError(problem: VariableProblem, refuse: Refuse): ToolgateError 
   const { name } = problem;
   switch (problem.kind) {
     case "unset": {
-      const hint = `set \`${name}\`, or give a default: \`\${${name}:-default}\``;
+      const fallback =
+        saysSecret(name) || saysSecret(String(problem.path.at(-1)))
+          ? ""
+          : `, or give a default: \`\${${name}:-default}\``;
+      const hint = `set \`${name}\`${fallback}`;
       return refuse(problem.path, `${key} needs the variable \`${name}\`, which is not set`, hint, "config_variable");
     }
     case "foreign": {

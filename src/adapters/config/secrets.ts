@@ -22,6 +22,11 @@ const FORMAT_HEADER = /^(accept(-.*)?|content-type|user-agent|cache-control|mcp-
 const SAYS_SECRET =
   /api-?key|(^|[-_])key$|token(?!s|iz)|secret|passw|passphrase|credential|(^|[-_])auth(orization)?$|cookie/i;
 
+/** Whether a name says that what stands under it is a secret: nobody should write a default for it into a file. */
+export function saysSecret(name: string): boolean {
+  return SAYS_SECRET.test(name);
+}
+
 export interface SecretSources {
   readonly used: ReadonlyMap<string, string>;
   readonly servers: readonly ServerConfig[];
@@ -44,7 +49,7 @@ export function secretsOf(sources: SecretSources): string[] {
 
 function* ofServer(server: ServerConfig): Generator<string> {
   if (server.type === "stdio") {
-    for (const [name, value] of Object.entries(server.env)) if (SAYS_SECRET.test(name)) yield value;
+    for (const [name, value] of Object.entries(server.env)) if (saysSecret(name)) yield value;
     yield* ofArguments(server.args);
   } else {
     for (const [name, value] of Object.entries(server.headers)) {
@@ -61,7 +66,7 @@ function* ofServer(server: ServerConfig): Generator<string> {
 function* ofArguments(args: readonly string[]): Generator<string> {
   for (const [index, arg] of args.entries()) {
     const [option, value] = arg.split(/=(.*)/s) as [string, string?];
-    if (!option.startsWith("-") || !SAYS_SECRET.test(option)) continue;
+    if (!option.startsWith("-") || !saysSecret(option)) continue;
     const next = args[index + 1];
     if (value !== undefined) yield value;
     else if (next !== undefined && !next.startsWith("-")) yield next;
@@ -72,7 +77,7 @@ function* ofUrl(text: string): Generator<string> {
   if (!URL.canParse(text)) return;
   const url = new URL(text);
   if (url.password !== "") yield* [url.password, decoded(url.password)];
-  for (const [name, value] of url.searchParams) if (SAYS_SECRET.test(name)) yield value;
+  for (const [name, value] of url.searchParams) if (saysSecret(name)) yield value;
 }
 
 function decoded(text: string): string {

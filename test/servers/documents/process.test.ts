@@ -46,16 +46,13 @@ describe("Y2: what keeps it from starting is one line on stderr and exit code 1"
 });
 
 describe("Y1 Y3: the end", () => {
-  /** What a client of one era writes first. */
-  const eras = {
-    "2025-11-25": { first: [], meta: {} },
+  /** What tells the eras apart when a call is the first that is written. */
+  const metas = {
+    "2025-11-25": {},
     "2026-07-28": {
-      first: [],
-      meta: {
-        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-        "io.modelcontextprotocol/clientInfo": { name: "raw", version: "1.0.0" },
-        "io.modelcontextprotocol/clientCapabilities": {},
-      },
+      "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+      "io.modelcontextprotocol/clientInfo": { name: "raw", version: "1.0.0" },
+      "io.modelcontextprotocol/clientCapabilities": {},
     },
   } as const;
 
@@ -65,7 +62,7 @@ describe("Y1 Y3: the end", () => {
       const server = launch();
       const id = newId();
       const approval_token = await grant(report, id);
-      const params = { name: "save_report", arguments: { ...report, approval_token }, _meta: eras[era].meta };
+      const params = { name: "save_report", arguments: { ...report, approval_token }, _meta: metas[era] };
       server.send({ id: 1, method: "tools/call", params });
       expect(await server.end()).toEqual({ code: 0, signal: null });
       expect(server.lines.map((line) => JSON.parse(line).result.structuredContent.status)).toEqual(["ok"]);
@@ -150,6 +147,7 @@ describe("what it writes", () => {
     const token = await grant(report, id);
     const calls: [string, object][] = [
       ["save_report", { ...report, approval_token: `${token} ` }],
+      ["save_report", { ...report, approval_token: token.split(".").join(" . ") }],
       ["save_report", { ...report, approval_token: [token] }],
       ["save_report", { ...report, approval_token: token, note: token }],
       ["save_report", { filename: token, content: token, approval_token: token }],
@@ -164,7 +162,7 @@ describe("what it writes", () => {
     ];
     const statuses = [];
     for (const [name, args] of calls) statuses.push((await ask(server, name, args)).status);
-    expect(statuses).toEqual([...Array(9).fill("rejected"), "ok", "rejected", "ok"]);
+    expect(statuses).toEqual([...Array(10).fill("rejected"), "ok", "rejected", "ok"]);
     const unknown = await server.request("tools/call", { name: token, arguments: {} });
     expect(unknown.error.code).toBe(-32602);
     await server.end();
@@ -172,7 +170,7 @@ describe("what it writes", () => {
     const written = [JSON.stringify(log()), journal, ...server.lines, server.stderr()].join("\n");
     const [, claims, signature] = token.split(".") as [string, string, string];
     for (const secret of [SECRET, claims, signature]) expect(written).not.toContain(secret);
-    expect(log("accepted").length).toBe(13);
+    expect(log("accepted").length).toBe(14);
   });
 
   test("arguments that are too long for a log are refused all the same", async () => {

@@ -1,6 +1,7 @@
 // The read-back's own care: who lives, and what is on disk before yes is said.
 
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdirSync, mkdtempSync, readFileSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
@@ -30,12 +31,11 @@ describe("a process", () => {
 
   test("V1 V2: lives while it is stopped, and not once it has ended and its parent does not look", async () => {
     // The shell becomes a program that never asks after its child.
-    const parent = spawn("sh", ["-c", "cat & echo $!; exec sleep 1000"], { stdio: ["pipe", "pipe", "inherit"] });
+    const parent = spawn("sh", ["-c", "sleep 1000 & echo $!; exec sleep 1000"], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
     try {
-      const [line] = await createInterface({ input: parent.stdout })
-        [Symbol.asyncIterator]()
-        .next()
-        .then(({ value }) => [value]);
+      const [line] = (await once(createInterface({ input: parent.stdout }), "line")) as [string];
       const child = lifeOf(Number(line));
       process.kill(child.pid, "SIGSTOP");
       expect(lives(child)).toBe(true);
