@@ -90,6 +90,10 @@ const LOGGED_CHARS = 100_000;
 /** W2. The replaced characters need no escape in JSON, so this stays JSON. */
 function loggable(given: Readonly<Record<string, unknown>>): unknown {
   const hidden = Object.hasOwn(given, "approval_token") ? { ...given, approval_token: WITHHELD } : given;
-  const text = JSON.stringify(hidden);
-  return text.length > LOGGED_CHARS ? "(too long)" : JSON.parse(text.replace(GRANT, WITHHELD));
+  try {
+    const text = JSON.stringify(hidden);
+    return text.length > LOGGED_CHARS ? "(too long)" : JSON.parse(text.replace(GRANT, WITHHELD));
+  } catch {
+    return "(too deep)"; // the stack has an end
+  }
 }

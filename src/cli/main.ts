@@ -21,6 +21,8 @@ for (const [signal, code] of Object.entries(SIGNALS)) {
     stop.abort();
   });
 }
+// stdout is the command's own (P1): whatever a library has to say, such as LangChain's tracer, goes to stderr.
+console.log = console.info = console.debug = (...words: unknown[]) => console.error(...words);
 for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {}); // a reader that went away
 let backgroundFailed = false;
 process.on("unhandledRejection", (error) => {

@@ -5,13 +5,24 @@
 //   K3. A file that others may read, or that is no secret, is refused with what to do, never used and never overwritten.
 
 import { randomBytes } from "node:crypto";
-import { closeSync, fstatSync, fsyncSync, linkSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  fsyncSync,
+  linkSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeSync,
+} from "node:fs";
 import { join } from "node:path";
 import { makeFolder } from "../adapters/store/folder.js";
 import { type Config, ToolgateError } from "../contracts/index.js";
 
 const NAME = "secret";
 const CHARS = 32;
+const MAX_BYTES = 4_096;
 
 /** The configuration with a secret that outlives the process, where it names none and its store has a folder. */
 export function withKeptSecret(config: Config): Config {
@@ -50,19 +61,33 @@ function make(file: string): string {
     closeSync(descriptor);
     rmSync(draft, { force: true });
   }
-  return read(file) as string;
+  const secret = read(file);
+  if (secret === undefined)
+    throw new ToolgateError(
+      "store_failed",
+      `the store's secret \`${file}\` is a link to nothing`,
+      "remove the link: a secret is made, and open answers are given again",
+    ); // K3
+  return secret;
 }
 
 function read(file: string): string | undefined {
   let descriptor: number;
   try {
-    descriptor = openSync(file, "r");
+    descriptor = openSync(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)); // a pipe must not make it wait
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === "ENOENT") return undefined;
     throw cause;
   }
   try {
-    if (process.platform !== "win32" && (fstatSync(descriptor).mode & 0o077) !== 0)
+    const found = fstatSync(descriptor);
+    if (!found.isFile() || found.size > MAX_BYTES)
+      throw new ToolgateError(
+        "store_failed",
+        `the store's secret \`${file}\` is ${found.isFile() ? "too large to be one" : "not a regular file"}`,
+        "move it away: a new one is made, and open answers are given again",
+      ); // K3
+    if (process.platform !== "win32" && (found.mode & 0o077) !== 0)
       throw new ToolgateError(
         "store_failed",
         `the store's secret \`${file}\` may be read by others`,

@@ -29,8 +29,8 @@ export interface Findings {
 /** MCP's `CallToolResult` as far as classification reads it (spec 2025-11-25, server/tools, "Tool Result"). */
 export function isToolResult(result: unknown): result is JsonObject & { content?: unknown[] } {
   if (typeof result !== "object" || result === null || Array.isArray(result)) return false;
-  const { content, structuredContent } = result as JsonObject;
-  return Array.isArray(content) || (content === undefined && typeof structuredContent === "object");
+  const { content } = result as JsonObject;
+  return Array.isArray(content) || content === undefined; // MCP's own clients read a missing list as an empty one
 }
 
 /** Whether the result asks for more input or names a task: kinds this host does not finish. */

@@ -152,7 +152,7 @@ describe("a no and a change", () => {
 
 describe("Q1: the whole arguments come before the question", () => {
   test("a value too long for the description is shown whole as well", async () => {
-    const content = `${"x".repeat(2_500)}THE-END-OF-IT`;
+    const content = `${"x".repeat(32_500)}THE-END-OF-IT`;
     const { shown } = await dialog(payload({ path: "a.md", content }), []);
     expect(shown).toContain("The whole arguments:");
     expect(shown).toContain(content);

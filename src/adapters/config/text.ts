@@ -1,16 +1,20 @@
 // The text of a configuration file, or why there is none.
 
+import { constants } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
 import { oneLine, ToolgateError } from "../../contracts/index.js";
 
 /** The largest file that is read, in bytes. */
 export const MAX_CONFIG_BYTES = 1_048_576;
 
+/** A pipe that was put there meanwhile must not make it wait. */
+const WITHOUT_WAITING = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
+
 /** Reads UTF-8 text from a regular file of bounded size. Throws `ToolgateError` `config_unreadable`. */
 export async function readText(path: string): Promise<string> {
   const unreadable = (problem: string, hint: string, cause?: unknown) =>
     new ToolgateError("config_unreadable", `cannot read \`${oneLine(path)}\`: ${problem}`, hint, {
-      data: { path },
+      data: { path, problem },
       cause,
     });
   if (path === "" || path.includes("\0")) throw unreadable("that is no file name", "name the file with --config");
@@ -23,7 +27,7 @@ export async function readText(path: string): Promise<string> {
       const problem = `it has ${found.size} bytes, and ${MAX_CONFIG_BYTES} are the most a configuration may have`;
       throw unreadable(problem, "check that the name is right");
     }
-    bytes = await readFile(path);
+    bytes = await readFile(path, { flag: WITHOUT_WAITING });
   } catch (cause) {
     if (cause instanceof ToolgateError) throw cause;
     const code = (cause as NodeJS.ErrnoException).code ?? "unknown error";

@@ -3,10 +3,10 @@
 //   R1. What is missing is said with what to do about it: `model_missing` and a hint, never a stack of imports.
 //   R2. The caller of a run cannot choose another model: nothing of the model is configurable at run time.
 
-import { readFile } from "node:fs/promises";
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { initChatModel, MODEL_PROVIDER_CONFIG } from "langchain/chat_models/universal";
 import { oneLine, ToolgateError } from "../../contracts/index.js";
+import { readText } from "../config/text.js";
 import { parseScript } from "./script.js";
 import { scriptedModel } from "./scripted.js";
 
@@ -27,10 +27,11 @@ export async function resolveModel(name: string | undefined): Promise<BaseChatMo
 async function scriptOf(path: string): Promise<BaseChatModel> {
   let text: string;
   try {
-    text = await readFile(path, "utf8");
+    text = await readText(path);
   } catch (cause) {
+    const { problem } = (cause as ToolgateError).data as { problem: string };
     const hint = "check the path after `scripted:`; in a configuration it is relative to that file";
-    throw new ToolgateError("model_missing", `the script \`${path}\` cannot be opened`, hint, { cause });
+    throw new ToolgateError("model_missing", `the script \`${path}\` cannot be opened: ${problem}`, hint, { cause });
   }
   return scriptedModel(parseScript(text, path));
 }

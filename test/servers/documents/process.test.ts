@@ -173,11 +173,17 @@ describe("what it writes", () => {
     expect(log("accepted").length).toBe(14);
   });
 
-  test("arguments that are too long for a log are refused all the same", async () => {
+  test("arguments that are too long or too deep for a log are refused all the same", async () => {
     const server = await start();
     const told = await ask(server, "save_report", { ...report, approval_token: "t", content: "x".repeat(200_000) });
     expect(told.data).toEqual({ field: "content", rule: "must be a string of 1 to 8000 characters" });
-    expect(log("accepted").map(({ arguments: args }) => args)).toEqual(["(too long)"]);
+    const deep = `${"[".repeat(100_000)}${"]".repeat(100_000)}`;
+    const params = `{"name":"search_documents","arguments":{"query":${deep}}}`;
+    server.write(`{"jsonrpc":"2.0","id":77,"method":"tools/call","params":${params}}\n`);
+    const { result } = await server.message(({ id }) => id === 77);
+    expect(result.structuredContent.data).toEqual({ field: "query", rule: "must be a string of 1 to 80 characters" });
+    expect(log("accepted").map(({ arguments: args }) => args)).toEqual(["(too long)", "(too deep)"]);
+    expect(log("effect")).toEqual([]);
   });
 
   test("another scope and another name, where the env says so", async () => {

@@ -3,6 +3,7 @@
 import { mkdirSync, statSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { definitions } from "../../../servers/documents/contracts.js";
 import { ask, grant, newId, PROTOCOLS, place, save, sha256 } from "./place.js";
 
 const { root, client, start, source, reports, log } = place();
@@ -118,6 +119,16 @@ describe.each(PROTOCOLS)("over %s", (protocol) => {
       ["refused", 2],
     ]);
   });
+});
+
+test("T4: the list is plain and small enough for a host with the bounds of S2", () => {
+  const depth = (value: unknown): number =>
+    typeof value === "object" && value !== null ? 1 + Math.max(0, ...Object.values(value).map(depth)) : 0;
+  for (const { inputSchema, outputSchema, ...rest } of Object.values(definitions)) {
+    expect(JSON.stringify({ inputSchema, outputSchema, ...rest }).length).toBeLessThan(4_000);
+    expect(JSON.stringify([inputSchema, outputSchema])).not.toMatch(/\$ref|anyOf|oneOf|allOf/);
+    expect([depth(inputSchema), depth(outputSchema)].every((levels) => levels <= 8)).toBe(true);
+  }
 });
 
 describe("search_documents", () => {
