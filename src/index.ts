@@ -34,7 +34,7 @@ import {
   type Records,
   recordsOf,
 } from "./graph/index.js";
-import { createRedactor, type ResultStore } from "./observation/index.js";
+import { openRedactor, type ResultStore } from "./observation/index.js";
 import { compilePolicy, compileSettings, toolSettings } from "./policy/index.js";
 
 export type { PersonAnswer } from "./approval/index.js";
@@ -125,10 +125,10 @@ export async function createToolgate(options: ToolgateOptions): Promise<Toolgate
   const owners = ownersOf();
   const stores = openStores(config, { now, liveness: owners.liveness });
   const ledger = options.ledger ?? stores.ledger;
-  const redact = createRedactor(config.secrets, [GRANT_START]);
+  const { redact, hide } = openRedactor(config.secrets, [GRANT_START]);
   const servers = createServers(config.mcpServers, { now, redact, lateAnswerMs: config.lateAnswerMs });
   const checker = createSchemaChecker();
-  const late = new Set<Promise<unknown>>();
+  const late = new Map<string, Promise<unknown>>();
   const injected = (server: string, tool: string) =>
     Object.keys(toolSettings(settings.settings, { alias: "", server, tool }).inject ?? {});
   const catalog = createCatalog({ config, servers, ledger, locals, injected, redact });
@@ -150,11 +150,17 @@ export async function createToolgate(options: ToolgateOptions): Promise<Toolgate
     newId: () => randomBytes(16).toString("hex"),
     every,
     after,
-    background: (work) => {
-      const settled = work.catch(() => undefined).finally(() => late.delete(settled));
-      late.add(settled);
+    background: (work, operationId) => {
+      late.set(
+        operationId,
+        work.catch(() => undefined).finally(() => late.delete(operationId)),
+      ); // one send, one wait
+    },
+    quiet: async (operationId) => {
+      await late.get(operationId);
     },
     redact,
+    hide,
     jsonProblem: (text) => {
       const parsed = parseStrictJson(text);
       return parsed.ok ? undefined : parsed.problem;
@@ -178,7 +184,7 @@ export async function createToolgate(options: ToolgateOptions): Promise<Toolgate
       return id === undefined ? undefined : catalog.snapshot(id);
     },
     close: once(async () => {
-      await Promise.all([servers.close(), Promise.allSettled([...late])]);
+      await Promise.all([servers.close(), Promise.allSettled([...late.values()])]);
       await checker.close();
       await ledger.close();
       stores.close();

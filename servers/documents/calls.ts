@@ -1,7 +1,7 @@
 // One tools/call: logged, checked, carried out, answered.
 //
 //   W1. Every call is logged as accepted before it is looked at, a refused one as refused after that (log.ts, L2).
-//   W2. The log holds no grant: not the field's value, and nothing that looks like one, wherever it stands.
+//   W2 as in mute.ts.
 //   W3. A call never throws for what it was given; what it could not foresee is `failed`, or `result_unknown` for a save.
 
 import { type CallToolResult, ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server";
@@ -34,7 +34,7 @@ export async function call(params: CallParams, deps: CallDeps): Promise<CallTool
   const tool = toolNames.find((name) => name === params.name);
   const given = params.arguments ?? {};
   const numbered = { n: deps.count(), tool: tool ?? "(unknown)" };
-  const asked = { ...numbered, arguments: loggable(given), ...operationIdOf(params._meta) };
+  const asked = { ...numbered, arguments: given, ...operationIdOf(params._meta) };
   log({ event: "accepted", ...asked }); // W1
   if (tool === undefined) {
     log({ event: "refused", ...numbered, reason: "unknown tool" });
@@ -79,21 +79,4 @@ function resultOf({ status, message, data, text }: Answer): CallToolResult {
     structuredContent: { status, message, data },
     ...(status === "ok" ? {} : { isError: true }),
   };
-}
-
-/** What may be a grant: three parts of base64url with points between. */
-const GRANT = /[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*/g;
-const WITHHELD = "(withheld)";
-/** Longest JSON text of arguments that is logged; what is valid is far below it. */
-const LOGGED_CHARS = 100_000;
-
-/** W2. The replaced characters need no escape in JSON, so this stays JSON. */
-function loggable(given: Readonly<Record<string, unknown>>): unknown {
-  const hidden = Object.hasOwn(given, "approval_token") ? { ...given, approval_token: WITHHELD } : given;
-  try {
-    const text = JSON.stringify(hidden);
-    return text.length > LOGGED_CHARS ? "(too long)" : JSON.parse(text.replace(GRANT, WITHHELD));
-  } catch {
-    return "(too deep)"; // the stack has an end
-  }
 }

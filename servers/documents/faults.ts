@@ -13,8 +13,8 @@
 //   take       the journal's file is made                  write      the report's bytes are written
 //   begin      its first record is written                 fsync      the report is on disk
 //   begun      that record is on disk                      directory  its name is on disk
-//   journal    the journal's name is on disk               ended      the record `ended` is on disk
-//   create     the report's file is made
+//   journal    the journal's name is on disk               end        the record `ended` is written
+//   create     the report's file is made                   ended      that record is on disk
 //   created    the record `created` is on disk
 // A fence takes the steps take to journal too. What a read-back does to a file that is there is the step `append`: its
 // opening; nothing that follows is a step.
@@ -33,6 +33,7 @@ const steps = [
   "write",
   "fsync",
   "directory",
+  "end",
   "ended",
   "append",
 ] as const;
@@ -104,7 +105,7 @@ function watched(room: number, mostBytes: number, watch: Watch): Io {
       const isReport = reports.has(fd);
       if (isReport && left <= 0) throw Object.assign(new Error("full"), { code: "ENOSPC" });
       const most = Math.min(mostBytes, isReport ? left : Infinity, bytes.length - offset);
-      const step = isReport ? "write" : journals.get(fd) === 0 ? "begin" : undefined;
+      const step = isReport ? "write" : recordStep(bytes);
       const written = during(step, () => nodeIo.write(fd, bytes.subarray(0, offset + most), offset));
       if (isReport) left -= written;
       return written;
@@ -118,6 +119,11 @@ function watched(room: number, mostBytes: number, watch: Watch): Io {
       nodeIo.close(fd);
     },
   };
+}
+
+function recordStep(line: Uint8Array): Step | undefined {
+  const record = Buffer.from(line).toString();
+  return /^\s*\{"(?:begun|fenced)"/.test(record) ? "begin" : /^\s*\{"ended"/.test(record) ? "end" : undefined;
 }
 
 function syncStep(fd: number, reports: ReadonlySet<number>, journals: Map<number, number>): Step | undefined {

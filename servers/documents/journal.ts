@@ -17,15 +17,19 @@ export interface Begun extends Life {
 }
 
 /**
- * `created`: the operation made a file under its name. `fenced`: the id was never used and is closed, `closed`: the save
- * that had it broke off without a file; both in milliseconds since 1970.
+ * `created`: the operation made a file under its name. `ended`: its own word. `settled`: what a read-back found of a save
+ * that broke off; `gone`: that its file was made and did not stand there any more. `fenced`: the id was never used and is closed; milliseconds since 1970.
  */
 export type JournalRecord =
   | { readonly begun: Begun }
   | { readonly created: true }
   | { readonly ended: { readonly status: Status } }
-  | { readonly fenced: { readonly at: number } }
-  | { readonly closed: { readonly at: number } };
+  | { readonly settled: { readonly carriedOut: boolean } }
+  | { readonly gone: true }
+  | { readonly fenced: { readonly at: number } };
+
+/** What became of a save, for good: its own word, or a read-back's. Of a file that is gone nobody can say more. */
+export type Outcome = "saved" | "refused" | "found" | "not_found" | "gone";
 
 export type Journal =
   /** No record that decides: the file is new, or its writer came no further. */
@@ -36,8 +40,10 @@ export type Journal =
       readonly kind: "begun";
       readonly begun: Begun;
       readonly created: boolean;
-      /** How it ended by its own word, or `closed` by a read-back that found nothing of it. */
-      readonly ended: Status | "closed" | undefined;
+      /** Its own word is there, whatever it says: nothing more is done. */
+      readonly ended: boolean;
+      /** The first that was said. */
+      readonly outcome: Outcome | undefined;
     };
 
 /** One record as a line. A newline stands before it too, so that half a line before it does not swallow it. */
@@ -59,13 +65,29 @@ function after(journal: Journal, record: JournalRecord): Journal {
       return journal; // N1
     case "blank":
       if ("fenced" in record) return { kind: "fenced", at: record.fenced.at };
-      if ("begun" in record) return { kind: "begun", begun: record.begun, created: false, ended: undefined };
+      if ("begun" in record)
+        return { kind: "begun", begun: record.begun, created: false, ended: false, outcome: undefined };
       return journal;
     case "begun":
       if ("created" in record) return { ...journal, created: true };
-      if ("ended" in record) return { ...journal, ended: journal.ended ?? record.ended.status };
-      if ("closed" in record) return { ...journal, ended: journal.ended ?? "closed" };
+      if ("ended" in record)
+        return { ...journal, ended: true, outcome: journal.outcome ?? outcomeOf(record.ended.status) };
+      if ("settled" in record)
+        return { ...journal, outcome: journal.outcome ?? (record.settled.carriedOut ? "found" : "not_found") };
+      if ("gone" in record) return { ...journal, outcome: journal.outcome ?? "gone" };
       return journal; // N1: also a fence that came second; the save goes on
+  }
+}
+
+function outcomeOf(status: Status): Outcome | undefined {
+  switch (status) {
+    case "ok":
+      return "saved";
+    case "rejected":
+      return "refused";
+    case "failed":
+    case "result_unknown":
+      return undefined; // only what stands on disk can tell
   }
 }
 
@@ -77,10 +99,11 @@ function recordOf(line: string): JournalRecord | undefined {
     return undefined;
   }
   // biome-ignore lint/suspicious/noExplicitAny: looked at field by field right here
-  const { begun, created, ended, fenced, closed } = (value ?? {}) as any;
+  const { begun, created, ended, settled, gone, fenced } = (value ?? {}) as any;
   if (created === true) return { created };
+  if (gone === true) return { gone };
   if (typeof fenced?.at === "number") return { fenced };
-  if (typeof closed?.at === "number") return { closed };
+  if (typeof settled?.carriedOut === "boolean") return { settled };
   if (statuses.includes(ended?.status)) return { ended };
   const texts = [begun?.filename, begun?.sha256, begun?.started];
   const numbers = [begun?.bytes, begun?.pid];

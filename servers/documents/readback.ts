@@ -3,7 +3,7 @@
 //   B1. An id that was never used is fenced by asking, so that "not carried out" stays true.
 //   B2. A save that has not ended and whose process lives is not over.
 //   B3. A save that broke off is judged by what stands under its name: the whole content in a file that it made means
-//       yes; no file means no; a file that it did not make means no; anything else is left to people.
+//       yes; no file, where it made none, means no; a file that it did not make means no; anything else is left to people.
 //   B4. Yes is said once name and content are on disk, and both final answers are written down where that works, so that
 //       what happens to the file later does not change them.
 
@@ -21,7 +21,6 @@ export interface ReadbackDeps {
   readonly operations: Operations;
   readonly life: Life;
   readonly io: Io;
-  readonly now: () => number;
 }
 
 interface Finding {
@@ -39,6 +38,9 @@ const no = (detail: string, begun?: Begun): Finding => ({
   ...(begun === undefined ? {} : { begun }),
 });
 const open = (detail: string, begun?: Begun): Finding => ({ ...no(detail, begun), carriedOut: null, final: false });
+
+const gone = (begun: Begun): Finding =>
+  open(`its file \`${begun.filename}\` was made, and was not there any more when it was looked for`, begun);
 
 export function getOperation(id: string, deps: ReadbackDeps): Answer {
   const { carriedOut, final, detail, begun } = find(id, deps);
@@ -63,20 +65,22 @@ function find(id: string, deps: ReadbackDeps): Finding {
   }
 }
 
-function judge(id: string, { begun, created, ended }: Journal & { kind: "begun" }, deps: ReadbackDeps): Finding {
+function judge(id: string, journal: Journal & { kind: "begun" }, deps: ReadbackDeps): Finding {
+  const { begun, created, ended, outcome } = journal;
   const { filename } = begun;
-  switch (ended) {
-    case "ok":
+  switch (outcome) {
+    case "saved":
       return yes(`carried out: \`${filename}\` was saved`, begun);
-    case "rejected":
+    case "refused":
       return no(`not carried out: saving \`${filename}\` was refused`, begun);
-    case "closed":
-      return no(`not carried out: saving \`${filename}\` broke off without a file of its own`, begun);
-    case "failed":
-    case "result_unknown":
-      return looked(id, begun, created, deps);
+    case "found":
+      return yes(`carried out: \`${filename}\` was found with the whole content`, begun);
+    case "not_found":
+      return no(`not carried out: saving \`${filename}\` broke off, and no file of its own was found`, begun);
+    case "gone":
+      return gone(begun);
     case undefined:
-      return isRunning(begun, deps.life)
+      return !ended && isRunning(begun, deps.life)
         ? open(`begun and not over: process ${begun.pid} is still at it`, begun) // B2
         : looked(id, begun, created, deps);
   }
@@ -89,15 +93,19 @@ function isRunning(begun: Begun, own: Life): boolean {
 
 /** B3. */
 function looked(id: string, begun: Begun, created: boolean, deps: ReadbackDeps): Finding {
-  const { reports, operations, io, now } = deps;
+  const { reports, operations, io } = deps;
   const { filename, bytes, sha256 } = begun;
   const found = reports.read(filename, bytes);
+  if (found.kind === "absent" && created) {
+    settle(operations, id, { gone: true });
+    return gone(begun);
+  }
   if (found.kind === "absent") {
-    settle(operations, id, { closed: { at: now() } });
+    settle(operations, id, { settled: { carriedOut: false } });
     return no(`not carried out: it broke off, and there is no \`${filename}\``, begun);
   }
   if (!created && isForeign(found)) {
-    settle(operations, id, { closed: { at: now() } });
+    settle(operations, id, { settled: { carriedOut: false } });
     return no(
       `not carried out: it broke off before it made a file; the \`${filename}\` that stands there is another's`,
       begun,
@@ -113,7 +121,7 @@ function looked(id: string, begun: Begun, created: boolean, deps: ReadbackDeps):
       begun,
     );
   }
-  settle(operations, id, { ended: { status: "ok" } });
+  settle(operations, id, { settled: { carriedOut: true } });
   return yes(`carried out: \`${filename}\` has the whole content`, begun);
 }
 

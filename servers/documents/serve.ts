@@ -13,6 +13,7 @@ import { definitions, toolNames } from "./contracts.js";
 import { readEnvironment } from "./environment.js";
 import type { Io } from "./io.js";
 import { ownLife } from "./life.js";
+import { mute } from "./mute.js";
 import { operationsIn } from "./operations.js";
 import { PatientStdio } from "./stdio.js";
 import { openWorkspace } from "./workspace.js";
@@ -31,7 +32,7 @@ export function serveDocuments(env: Env, ioOf: (env: Env) => Io): void {
 
 function serve(env: Env, io: Io): void {
   const { root, terms, logPath } = readEnvironment(env);
-  const log = openLog(logPath);
+  const log = mute(openLog(logPath));
   const workspace = openWorkspace(root, io);
   let calls = 0;
   const deps: CallDeps = {

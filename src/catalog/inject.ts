@@ -10,10 +10,12 @@ import { isObject, own } from "./walk.js";
 const RULES = [
   "allOf",
   "anyOf",
+  "const",
   "dependencies",
   "dependentRequired",
   "dependentSchemas",
   "else",
+  "enum",
   "if",
   "not",
   "oneOf",
@@ -29,19 +31,36 @@ export function withoutInjected(
   if (names.length === 0) return { ok: true, schema };
   const properties = own(schema, "properties");
   const left: JsonObject = { ...(isObject(properties) ? properties : {}) };
+  const rules = RULES.map((rule) => own(schema, rule));
+  if (refers(schema, rules)) rules.push(elsewhere(schema, names));
   for (const name of names) {
     if (!Object.hasOwn(left, name))
       return refuse(`\`${oneLine(name, 80)}\` is to be injected and is no parameter of it`);
-    if (RULES.some((rule) => mentions(own(schema, rule), name)))
+    if (rules.some((rule) => mentions(rule, name)))
       return refuse(`\`${oneLine(name, 80)}\` is to be injected, but a rule of its schema is about it`);
     delete left[name];
   }
-  const shown: JsonObject = { ...schema, properties: left };
+  const { default: _default, examples: _examples, ...rest } = schema; // they may name it, and say nothing a call needs
+  const shown: JsonObject = { ...rest, properties: left };
   const required = own(schema, "required");
   if (Array.isArray(required)) shown.required = required.filter((name) => !names.includes(name));
   const least = own(schema, "minProperties");
   if (typeof least === "number") shown.minProperties = Math.max(0, least - names.length);
   return { ok: true, schema: shown };
+}
+
+/** Whether a rule of the root stands somewhere else: at the end of a reference that the root or one of its rules makes. */
+function refers(schema: JsonObject, rules: readonly unknown[]): boolean {
+  const keywords = ["$ref", "$dynamicRef"];
+  return keywords.some(
+    (keyword) => own(schema, keyword) !== undefined || rules.some((rule) => mentions(rule, keyword)),
+  );
+}
+
+/** Everything a reference can lead to, but for the list of what is required and what the parameters themselves say. */
+function elsewhere({ required: _, ...rest }: JsonObject, names: readonly string[]): JsonObject {
+  const properties = Object.entries(isObject(rest["properties"]) ? rest["properties"] : {});
+  return { ...rest, properties: Object.fromEntries(properties.filter(([name]) => !names.includes(name))) };
 }
 
 function refuse(problem: string): { readonly ok: false; readonly problem: string } {

@@ -45,7 +45,7 @@ function describe(event: unknown): Line | undefined {
     case "toolgate.call":
       return fields["phase"] === "sent"
         ? { text: `→ ${word("alias")} (${word("effect")})` }
-        : { text: `← ${word("alias")}: ${word("status")}` };
+        : { text: `← ${word("alias")}: ${word("status")}${word("message") && `: ${word("message")}`}` };
     default:
       return undefined;
   }

@@ -15,7 +15,10 @@ export type VerifyMode = z.infer<typeof VerifyMode>;
 
 /** Values expected at JSON pointers (RFC 6901); all must be there. */
 export const Facts = z
-  .record(z.string().regex(/^(\/([^~/]|~[01])*)+$/), z.union([z.string(), z.number(), z.boolean(), z.null()]))
+  .record(
+    z.string().regex(/^(\/([^~/]|~[01])*)+$/, "must be a JSON pointer such as `/data/state`"),
+    z.union([z.string(), z.number(), z.boolean(), z.null()]),
+  )
   .refine((facts) => Object.keys(facts).length > 0, "names nothing that could be met");
 export type Facts = z.infer<typeof Facts>;
 
@@ -69,7 +72,7 @@ export const Reconcile = z.strictObject({
   /** JSON pointers into the structured content, with the value that says that it happened. @default {"/data/carried_out": true} */
   happened: Facts.optional(),
   /**
-   * The same for: it did not happen, and will not any more. The host vouches for the second half.
+   * The same for: it did not happen, and will not any more. The host vouches for the second half: "not there yet" is none.
    * @default {"/data/carried_out": false, "/data/final": true}
    */
   didNotHappen: Facts.optional(),

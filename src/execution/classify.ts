@@ -116,6 +116,8 @@ function byContract(
   const message = typeof report?.message === "string" ? report.message : "";
   switch (report?.status) {
     case "ok":
+      if (result["isError"] === true)
+        return doubt("contract", "the answer says both that it is done and that it failed");
       return settle("ok", "contract", "server", message || "done");
     case "failed":
       return settle("failed", "contract", "server", message);

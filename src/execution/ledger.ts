@@ -258,7 +258,8 @@ export interface Ledger {
   settleLate(settlement: Settlement): Promise<boolean>;
   /**
    * What a declared read-back found of a write whose outcome is unknown: kept as its evidence, and settled when it says
-   * either way. The row as it stands then (L6); undefined when there is none.
+   * either way; `did_not_happen` only once the sender cannot get its answer any more. The row as it stands then (L6);
+   * undefined when there is none.
    */
   readBack(operationId: Digest, found: Omit<ReadBack, "at">): Promise<OperationRow | undefined>;
   /** Settles operations that were never claimed. Returns the rows as they now stand (L6). */

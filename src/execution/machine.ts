@@ -162,11 +162,15 @@ export function resolvedAs(row: OperationRow, happened: boolean): Outcome {
   };
 }
 
-/** What a read-back says of an unknown outcome, as its outcome: settled, or still unknown with one more piece of evidence. */
-export function readBackAs(row: OperationRow, readBack: ReadBack): Outcome {
+/**
+ * What a read-back says of an unknown outcome, as its outcome: settled, or still unknown with one more piece of evidence.
+ * While the sender may still get its answer, `did_not_happen` is as little taken from a server as from a person.
+ */
+export function readBackAs(row: OperationRow, readBack: ReadBack, watch: Watch): Outcome {
   const known = row.outcome as Outcome; // only an unknown outcome is read back
   const evidence = { attempted: true, how: "host_gone", ...known.evidence, readBack };
-  switch (readBack.found) {
+  const early = readBack.found === "did_not_happen" && !ownerGone(row, watch);
+  switch (early ? "nothing" : readBack.found) {
     case "nothing":
       return { ...known, evidence };
     case "happened":

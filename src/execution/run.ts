@@ -57,8 +57,8 @@ export interface RunDeps {
   readonly keep: (result: unknown) => Promise<ResultRef>;
   /** Calls back every so many milliseconds until the returned function is called. */
   readonly every: (ms: number, tick: () => void) => () => void;
-  /** Takes work that outlives the run (late answers) so that closing waits for it. */
-  readonly background: (work: Promise<unknown>) => void;
+  /** Takes the wait for a late answer, which outlives the run, so that closing and read-backs wait for it. */
+  readonly background: (work: Promise<unknown>, operationId: Digest) => void;
   /** Contract: must not throw. */
   readonly progress: (event: { phase: "sent" | "settled"; operation: Operation; outcome?: Outcome }) => void;
   /** Another host took over: thrown to the caller, nothing more is sent. */
@@ -152,7 +152,7 @@ async function runOne(
   const settled = await settle(dispatch, evidence, deps);
   if (evidence.how === "deadline") {
     listening.add(operation.id);
-    deps.background(listen(dispatch, call, deps)); // X7
+    deps.background(listen(dispatch, call, deps), operation.id); // X7
   }
   deps.progress({ phase: "settled", operation, outcome: settled.outcome as Outcome });
   return settled;

@@ -100,13 +100,20 @@ async function injectedInto(host: Host, call: BatchCall, context: DispatchContex
   return injected;
 }
 
-function grantFor(host: Host, { operation, entry, yes }: BatchCall, { threadId }: DispatchContext): Promise<string> {
+async function grantFor(
+  host: Host,
+  { operation, entry, yes }: BatchCall,
+  { threadId }: DispatchContext,
+): Promise<string> {
   const { server, tool, digest } = entry as NonNullable<typeof entry>; // a claimed operation has a tool
+  if (server === LOCAL) throw new Error("a grant is for a server, and this is a tool of the host");
   const secret = host.config.mcpServers[server]?.grantSecret ?? host.secret;
   const { id, argumentsDigest } = operation;
   const about = { operationId: id, argumentsDigest, server, tool, toolDigest: digest };
   const claims = { ...about, threadId, scope: host.config.scope, approver: yes?.approver ?? null };
-  return mintGrant(claims, secret, { now: host.now(), ttlMs: host.config.approvals.ttlMs });
+  const grant = await mintGrant(claims, secret, { now: host.now(), ttlMs: host.config.approvals.ttlMs });
+  for (const part of grant.split(".").slice(1)) host.hide(part); // a server's error text may hold any part of it
+  return grant;
 }
 
 function sendLocal(

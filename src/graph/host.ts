@@ -36,9 +36,13 @@ export interface Host {
   readonly newId: () => string;
   readonly every: (ms: number, tick: () => void) => () => void;
   readonly after: (ms: number) => { readonly elapsed: Promise<void>; readonly cancel: () => void };
-  /** Takes work that outlives a run, so that closing waits for it. */
-  readonly background: (work: Promise<unknown>) => void;
+  /** Takes the wait for a late answer, which outlives a run, so that closing waits for it. */
+  readonly background: (work: Promise<unknown>, operationId: Digest) => void;
+  /** Resolves once this process waits for no late answer to the operation. */
+  readonly quiet: (operationId: Digest) => Promise<void>;
   readonly redact: (text: string) => string;
+  /** Takes a value out of all text from now on. */
+  readonly hide: (value: string) => void;
   /** Says why JSON text cannot be taken as it stands (duplicate keys and the like); undefined when it can. */
   readonly jsonProblem: (text: string) => string | undefined;
 }

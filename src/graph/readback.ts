@@ -10,6 +10,7 @@ import { type OperationRow, oneLine, type Reconcile, type ToolEntry, type ToolSn
 import { classify, isToolResult } from "../execution/classify.js";
 import { foundIn, readBackArguments } from "../execution/readback.js";
 import { namesTool, toolSettings } from "../policy/index.js";
+import { inputKey } from "./call.js";
 import { inspectResult } from "./dispatch.js";
 import type { Host } from "./host.js";
 
@@ -21,7 +22,10 @@ interface Answer {
 
 const DETAIL_CHARS = 300;
 
-/** Makes the declared read-back of each row whose outcome is unknown. Returns whether any was made. */
+/**
+ * Makes the declared read-back of each row whose outcome is unknown. Returns whether the ledger may say more now. Where this process still
+ * waits for a late answer, that comes first: it is the better evidence, and until then a "no" may only be early.
+ */
 export async function readBack(
   host: Host,
   rows: readonly OperationRow[],
@@ -31,10 +35,12 @@ export async function readBack(
   for (const row of rows) {
     const reconcile = reconcileOf(host, row);
     if (reconcile === undefined) continue;
+    made = true;
+    await host.quiet(row.operation.id);
+    if ((await host.ledger.row(row.operation.id))?.outcome?.status !== "result_unknown") continue;
     const { found, detail } = await ask(host, row, reconcile, snapshot);
     const told = oneLine(host.redact(detail), DETAIL_CHARS); // B3
     await host.ledger.readBack(row.operation.id, { tool: reconcile.tool, found, detail: told }); // B1
-    made = true;
   }
   return made;
 }
@@ -59,6 +65,10 @@ async function ask(
   if (!connected.ok) return nothing(`${entry.server} is not available: ${connected.problem}`);
 
   const settings = toolSettings(host.settings, entry);
+  const verdict = await host.checker.check(inputKey(entry), entry.inputSchema, filled.arguments);
+  if (!verdict.valid && "problems" in verdict) {
+    return nothing(`its arguments do not fit the tool's schema: ${verdict.problems.join("; ")}`);
+  }
   const call = connected.connection.call({
     tool: entry.tool,
     arguments: filled.arguments,

@@ -1,6 +1,6 @@
 // Views: what the state shows of a batch. For people and edges; nothing is ever allowed because of one (G9).
 
-import type { OperationRow } from "../contracts/index.js";
+import { type OperationRow, type Outcome, oneLine } from "../contracts/index.js";
 import type { Batch, BatchCall } from "./batch.js";
 import type { HaltView, OperationView } from "./state.js";
 
@@ -51,4 +51,9 @@ export function viewOf({ operation }: Pick<BatchCall, "operation">): Omit<Operat
 
 export function haltOf(operationIds: readonly string[]): HaltView {
   return { halted: operationIds.length > 0, operations: [...new Set(operationIds)].sort() };
+}
+
+/** What a run's stream says of an outcome: why, too, unless all is well. */
+export function toldOf({ status, reason, message }: Outcome): { status: string; reason?: string; message?: string } {
+  return status === "ok" ? { status } : { status, reason, message: oneLine(message) };
 }

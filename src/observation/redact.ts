@@ -30,6 +30,26 @@ export function createRedactor(secrets: readonly string[], starts: readonly stri
   return (text) => text.replace(pattern, () => mark);
 }
 
+/** So many values are hidden beside the secrets, the newest ones: what was made for a call dies within minutes. */
+const HIDDEN_KEPT = 256;
+
+/** A redactor that can be told more: `hide` takes a value out of all text from then on. */
+export function openRedactor(
+  secrets: readonly string[],
+  starts: readonly string[] = [],
+): { readonly redact: (text: string) => string; readonly hide: (value: string) => void } {
+  const hidden: string[] = [];
+  let current = createRedactor(secrets, starts);
+  return {
+    redact: (text) => current(text),
+    hide: (value) => {
+      hidden.push(value);
+      if (hidden.length > HIDDEN_KEPT) hidden.shift();
+      current = createRedactor([...secrets, ...hidden], starts);
+    },
+  };
+}
+
 /** A stored body without the secrets in it. (S3) */
 export function redactBody(body: string, redact: (text: string) => string): string {
   return JSON.stringify(redactJson(JSON.parse(body), redact));

@@ -43,6 +43,10 @@ export const POLICY_FINDINGS = [
   "rule_futile",
   /** It matches no tool that its server lists. */
   "rule_unmatched",
+  /** A read-back that names a write. */
+  "read_back_writes",
+  /** A grant for a tool of the host's own. */
+  "inject_local",
 ] as const;
 export type PolicyFinding = (typeof POLICY_FINDINGS)[number];
 

@@ -8,7 +8,15 @@
 //   V4. Settings with an error declare nothing.
 //   V5. Built-ins are reads.
 
-import type { Config, EffectClass, Finding, ToolConfig, VerifyMode } from "../contracts/index.js";
+import {
+  type Config,
+  type EffectClass,
+  type Finding,
+  LOCAL,
+  mapName,
+  type ToolConfig,
+  type VerifyMode,
+} from "../contracts/index.js";
 import {
   isBuiltIn,
   meets,
@@ -65,11 +73,17 @@ export function compileSettings(
     const pattern = readPattern(text, config.effect === "read" ? "narrow" : "wide", context, "tools"); // V2
     if ("level" in pattern) findings.push(pattern);
     else keys.push({ pattern, config });
+    if (!("level" in pattern) && hasGrant(config) && pattern.servers.every((server) => server === LOCAL)) {
+      findings.push(
+        ruleProblem("inject_local", `tools.${text}.inject`, "grant", "is for servers, and this is the host's own"),
+      );
+    }
     if (config.reconcile === undefined) continue;
     const named = readBackPattern(text, config.reconcile.tool, context);
     if ("level" in named) findings.push(named);
     else readBacks.push({ key: text, pattern: named });
   }
+  for (const readBack of readBacks) findings.push(...writeBehind(readBack, keys));
   // Longest last: where values cannot be ranked, the longer pattern has the last word, in whatever order they stand (V3).
   keys.sort((a, b) => a.pattern.text.length - b.pattern.text.length || (a.pattern.text < b.pattern.text ? -1 : 1));
   const none = findings.length > 0; // V4
@@ -136,6 +150,34 @@ function mostCareful(configs: readonly ToolConfig[]): ToolConfig {
     ...(injects.length > 0 && { inject: Object.assign({}, ...injects) }),
     ...(reconcile && { reconcile }),
   };
+}
+
+function hasGrant({ inject = {} }: ToolConfig): boolean {
+  return Object.values(inject).includes("grant");
+}
+
+/** A read-back is made without asking: a tool that the host calls a write, or that is the write itself, is none. */
+function writeBehind({ key, pattern }: Settings["readBacks"][number], keys: readonly Key[]): Finding[] {
+  const write = keys.find(
+    (other) => (other.config.effect === "write" || other.config.reconcile) && covers(other.pattern, pattern),
+  );
+  if (write === undefined) return [];
+  const why = `is a write by \`tools\` \`${write.pattern.text}\`; a read-back must be a read`;
+  return [ruleProblem("read_back_writes", whereReadBack(key), pattern.text, why)];
+}
+
+/** Whether a key is about the one tool that a read-back names, as far as names tell. */
+function covers(key: ToolPattern, { text, servers }: ToolPattern): boolean {
+  if (key.text === text) return true;
+  return servers.some((server) => {
+    return meets(key, { alias: text, server, tool: toolPart(text, server) }) !== undefined;
+  });
+}
+
+/** What stands behind the server's name in the text that names one of its tools. */
+function toolPart(text: string, server: string): string {
+  const head = [server, mapName(server)].map((form) => `mcp__${form}__`).find((form) => text.startsWith(form));
+  return head === undefined ? text : text.slice(head.length);
 }
 
 /** A read-back is sent without asking: it must name one tool, of one configured server. */

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { jwtVerify } from "jose";
 import { describe, expect, test } from "vitest";
 import { GRANT_START, type GrantClaims, mintGrant } from "../../src/approval/index.js";
-import { createRedactor } from "../../src/observation/index.js";
+import { createRedactor, openRedactor } from "../../src/observation/index.js";
 
 const SECRET = "0123456789abcdef0123456789abcdef";
 const NOW = 1_800_000_000_400;
@@ -60,6 +60,18 @@ describe("grant", () => {
       /^the grant has \d{4} characters, at most 2048/,
     );
     await expect(mintGrant(CLAIMS, "short", { now: NOW, ttlMs: 1 })).rejects.toThrow("less than 32 bytes");
+  });
+
+  test("a part of it is taken out, too, once the redactor was told (G11)", async () => {
+    const { redact, hide } = openRedactor([SECRET], [GRANT_START]);
+    const [, claims, signature] = (await mint()).split(".") as [string, string, string];
+    for (const part of [claims, signature]) hide(part);
+    expect(redact(`invalid signature: ${claims}.${signature}`)).toBe("invalid signature: [redacted].[redacted]");
+    expect(redact(`sig=${encodeURIComponent(signature)}; ${SECRET}`)).toBe("sig=[redacted]; [redacted]");
+    for (let n = 0; n < 255; n++) hide(`another-${n}`);
+    expect(redact(signature)).toBe("[redacted]");
+    hide("one-too-many");
+    expect(redact(signature)).toBe(signature); // by then it has expired
   });
 
   test("for all claims: nothing of a grant is left where secrets are taken out of text (G2, G11)", async () => {

@@ -35,10 +35,33 @@ describe("parameters the host fills in", () => {
     ["anyOf", { anyOf: [{ required: ["approval_token"] }, { required: ["content"] }] }],
     ["dependentRequired", { dependentRequired: { approval_token: ["content"] } }],
     ["if", { if: { properties: { approval_token: { const: "x" } } } }],
+    ["enum", { enum: [{ content: "a", approval_token: "b" }] }],
+    ["allOf and a reference", { allOf: [{ $ref: "#/$defs/B" }], $defs: { B: { required: ["approval_token"] } } }],
+    ["a reference of the root", { $ref: "#/$defs/B", $defs: { B: { required: ["approval_token"] } } }],
+    ["an anchor", { allOf: [{ $ref: "#b" }], $defs: { B: { $anchor: "b", required: ["approval_token"] } } }],
   ])("K7: withhold the tool when a rule (%s) is about them", (_rule, more) => {
     const snapshot = snapshotOf([save({ ...CLOSED, ...more })], [], { injected });
     expect(reasons(snapshot)).toEqual({
       save: "`approval_token` is to be injected, but a rule of its schema is about it",
+    });
+  });
+
+  it("K7: are not given away by an example, and are no rule where a parameter's own part has the same name", () => {
+    const nested = { type: "object", properties: { approval_token: { $ref: "#/$defs/T" } } };
+    const schema = {
+      ...CLOSED,
+      properties: { ...CLOSED.properties, nested },
+      $defs: { T: { type: "string" } },
+      default: { approval_token: "x" },
+      examples: [{ approval_token: "x" }],
+    };
+    const shown = snapshotOf([save(schema)], [], { injected }).tools[0]?.inputSchema;
+    expect(shown).toEqual({
+      type: "object",
+      properties: { content: { type: "string" }, nested },
+      required: ["content"],
+      additionalProperties: false,
+      $defs: { T: { type: "string" } },
     });
   });
 

@@ -308,6 +308,11 @@ describe("mistakes", () => {
       schemaHint,
     ],
     [
+      '{ "tools": { "mcp__s__save": { "reconcile": { "tool": "mcp__s__get", "arguments": {}, "happened": { "n": 1 } } } } }',
+      "1:101: `tools.mcp__s__save.reconcile.happened.n` has a key that must be a JSON pointer such as `/data/state`",
+      schemaHint,
+    ],
+    [
       server('{ "command": "x", "type": "pipe" }'),
       "1:42: `mcpServers.s.type` must be one of `stdio`, `http`, `sse`, `streamable-http`, `streamableHttp`, `streamable_http`, not `pipe`",
       schemaHint,

@@ -1075,6 +1075,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
     ] as const)("L1 a read-back found %s: %s, with its evidence", async (found, expected) => {
       const at = await fresh();
       await run(at, save, { ...UNKNOWN, evidence: { attempted: true, how: "deadline" } });
+      at.life.set("a", "gone");
       at.clock.now += 500;
       const row = await at.ledger.readBack(save.id, { tool: "mcp__s__look", found, detail: "it said so" });
       expect(await stands(at, save)).toBe(expected);
@@ -1095,6 +1096,19 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       expect(await at.ledger.resolve(save.id, "did_not_happen", by)).toMatchObject({ kind: "already_settled" });
       expect(await at.ledger.settleLate({ operationId: save.id, fence: 1, outcome: FAILED, sent: true })).toBe(false);
       expect(await at.ledger.standing(query([]))).toMatchObject({ unknownWrites: [] });
+    });
+
+    it("L1 a read-back's did_not_happen is only evidence while the sender may still get its answer", async () => {
+      const at = await fresh();
+      await run(at, save, UNKNOWN);
+      const said = { tool: "mcp__s__look", found: "did_not_happen", detail: "not there" } as const;
+      expect(await at.ledger.readBack(save.id, said)).toMatchObject({
+        outcome: { status: "result_unknown", evidence: { readBack: { found: "did_not_happen" } } },
+      });
+      at.life.set("a", "unknown");
+      expect(await at.ledger.readBack(save.id, said)).toMatchObject({ outcome: { status: "result_unknown" } });
+      at.clock.now += LEASE;
+      expect(await at.ledger.readBack(save.id, said)).toMatchObject({ outcome: { status: "failed" } });
     });
 
     it("L6 a read-back says nothing of what is unheard of, in flight, settled, or a read", async () => {

@@ -28,21 +28,26 @@ interface Setup {
   readonly steps?: Steps;
   readonly tools?: object;
   readonly protocol?: string;
+  readonly lateAnswerMs?: number;
+  readonly contract?: "status";
+  readonly lookSchema?: object;
 }
 
-function start({ act, look, reconcile = RECONCILE, steps, tools = {}, protocol }: Setup): Promise<Agent> {
-  const hostile = { tools: [ACT, LOOK], calls: { act, look } };
+function start({ act, look, reconcile = RECONCILE, steps, tools = {}, protocol, ...more }: Setup): Promise<Agent> {
+  const contract = more.contract === undefined ? {} : { contract: more.contract };
+  const shown = { ...LOOK, ...(more.lookSchema && { inputSchema: more.lookSchema }) };
+  const hostile = { tools: [ACT, shown], calls: { act, look } };
   const env = { SERVER_LOG: b.logPath(), HOSTILE: JSON.stringify({ ...hostile, ...(protocol && { protocol }) }) };
   return b.start({
     config: {
       mcpServers: { s: stdio("hostile", env, protocol ? { protocol } : {}) },
       permissions: { allow: ["mcp__s__act"], deny: ["mcp__s__look"] },
       tools: {
-        mcp__s__act: { effect: "write", timeoutMs: 300, reconcile },
-        mcp__s__look: { effect: "read", timeoutMs: 300 },
+        mcp__s__act: { effect: "write", timeoutMs: 300, reconcile, ...contract },
+        mcp__s__look: { effect: "read", timeoutMs: 300, ...contract },
         ...tools,
       },
-      lateAnswerMs: 0,
+      lateAnswerMs: more.lateAnswerMs ?? 0,
     },
     steps: steps ?? [{ calls: [{ name: "mcp__s__act", args: { text: "a" }, id: "c1" }] }, { say: "Done." }],
   });
@@ -159,6 +164,74 @@ describe("a read-back that settles nothing: a person is asked, with what was fou
       look: { do: "answer", effect: false, ...answer({}, "key a-secret-for-tests-that-is-long-enough!") },
     });
     expect(evidence(await agent.ask("go")).readBack?.detail).toBe("key [redacted]!");
+  });
+});
+
+describe("before the world is taken at its word", () => {
+  test('G7: a "no" waits for the late answer: a slow write that is done after all is not called failed', async () => {
+    const agent = await start({
+      act: { do: "late", ms: 600 },
+      look: { do: "answer", effect: false, ...answer({ count: 0 }) },
+      reconcile: { tool: "mcp__s__look", arguments: {}, didNotHappen: { "/data/count": 0 } },
+      lateAnswerMs: 5_000,
+    });
+    const turn = await agent.ask("go");
+    expect(outcomes(turn)).toEqual(["c1 ok success server"]);
+    expect(called()).toEqual(["act"]);
+    expect(b.log("effect")).toHaveLength(1);
+  });
+
+  test("a result that says both is no answer: of the write unknown, of the read-back nothing", async () => {
+    const both = (data: unknown) => ({
+      result: { isError: true, content: [], structuredContent: { status: "ok", message: "done", data } },
+    });
+    const agent = await start({
+      act: { do: "answer", ...both(null) },
+      look: { do: "answer", effect: false, ...both({ carried_out: true }) },
+      contract: "status",
+    });
+    const turn = await agent.ask("go");
+    expect(outcomes(turn)).toEqual(["c1 result_unknown contract host"]);
+    expect(evidence(turn).readBack).toMatchObject({
+      found: "nothing",
+      detail: "the answer says both that it is done and that it failed",
+    });
+  });
+
+  test("arguments that its tool does not take are not sent", async () => {
+    const agent = await start({
+      act: { do: "silent" },
+      look: LOOKUP,
+      lookSchema: { type: "object", properties: { id: {} }, required: ["id"] },
+    });
+    expect(evidence(await agent.ask("go")).readBack).toMatchObject({
+      found: "nothing",
+      detail: expect.stringMatching(/^its arguments do not fit the tool's schema: /) as string,
+    });
+    expect(called()).toEqual(["act"]);
+  });
+
+  test("a new message instead of an answer: the next turn reads back first, and the thread is halted no longer", async () => {
+    const unsure = { do: "answer", effect: false, ...answer({ carried_out: null }) };
+    const agent = await start({
+      act: [{ do: "silent" }, { do: "answer" }],
+      look: [unsure, LOOKUP],
+      steps: [
+        { calls: [{ name: "mcp__s__act", args: { text: "a" }, id: "c1" }] },
+        { calls: [{ name: "mcp__s__act", args: { text: "b" }, id: "c2" }] },
+        { say: "Done." },
+      ],
+    });
+    expect((await agent.ask("go")).report.status).toBe("result_unknown");
+    const turn = await agent.ask("and now?");
+    expect(turn.report).toMatchObject({ status: "done", unknowns: [] });
+    expect(outcomes(turn)).toEqual(["c2 ok success server"]);
+    expect(agent.model.requests[1]?.messages[0]?.text).toContain("unknown before, is settled now: ok.");
+    expect(called()).toEqual(["act", "look", "look", "act"]);
+    expect(
+      (await agent.toolgate.ledger.operations("t1")).map((one) => `${one.callId} ${one.status} ${one.reason}`),
+    ).toEqual(["c1 ok read_back", "c2 ok success"]);
+    expect(formatProblems([...turn.messages])).toEqual([]);
   });
 });
 

@@ -289,6 +289,8 @@ describe("rules that are load errors (T4)", () => {
       "rule_ambiguous",
       "rule_futile",
       "rule_unmatched",
+      "read_back_writes",
+      "inject_local",
     ]);
   });
 });

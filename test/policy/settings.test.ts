@@ -168,8 +168,18 @@ describe("keys that are load errors", () => {
     ["mcp__docs__x", { reconcile: { tool: "mcp__docs__*", arguments: {} } }, "rule_malformed"],
     ["mcp__docs__x", { reconcile: { tool: "mcp__docs", arguments: {} } }, "rule_malformed"],
     ["mcp__docs__x", { reconcile: { tool: "mcp__nowhere__y", arguments: {} } }, "rule_no_server"],
+    ["mcp__docs__x", { reconcile: { tool: "mcp__docs__x", arguments: {} } }, "read_back_writes"],
+    ["mcp__docs__*", { reconcile: { tool: "mcp__docs__get", arguments: {} } }, "read_back_writes"],
+    ["read_file", { inject: { token: "grant" } }, "inject_local"],
   ])("`%s` %o: %s", (key, config, code) => {
     expect(codes({ [key]: config })).toEqual([code]);
+  });
+
+  test("a read-back whose tool another key calls a write; one that nothing is said of is taken at the host's word", () => {
+    const save = { reconcile: { tool: "mcp__docs__get", arguments: {} } };
+    expect(codes({ mcp__docs__save: save, "mcp__docs__g*": { effect: "write" } })).toEqual(["read_back_writes"]);
+    expect(codes({ mcp__docs__save: save, "mcp__docs__g*": { effect: "read" } })).toEqual([]);
+    expect(codes({ mcp__docs__save: save, mcp__docs__other: { effect: "write" } })).toEqual([]);
   });
 
   test("a read that can mean two servers", () => {

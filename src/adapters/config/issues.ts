@@ -31,6 +31,8 @@ export function describeIssue(issue: z.core.$ZodIssue, given: unknown): string {
       return bound(issue.origin, issue.inclusive === false ? "more than" : "at least", issue.minimum);
     case "too_big":
       return bound(issue.origin, "at most", issue.maximum);
+    case "invalid_key":
+      return `has a key that ${issue.issues[0]?.message ?? "cannot be used"}`;
     case "custom":
       return issue.message;
     default:

@@ -66,12 +66,9 @@ export function* readBack(
 ): Steps<OperationRow | undefined> {
   const row = yield* get(session.tables.row(operationId));
   if (row === undefined || !isUnknown(row) || row.operation.effect !== "write") return row;
-  const outcome = readBackAs(row, { ...found, at: session.now });
-  const after = {
-    ...row,
-    outcome,
-    settledAt: found.found === "nothing" ? (row.settledAt ?? session.now) : session.now,
-  };
+  const outcome = readBackAs(row, { ...found, at: session.now }, session);
+  const open = outcome.status === "result_unknown";
+  const after = { ...row, outcome, settledAt: open ? (row.settledAt ?? session.now) : session.now };
   yield* putSettled(session, after);
   return after;
 }

@@ -3,6 +3,8 @@
 //   V1. Every call gets its tool message before anything newer: a crash, a jump or a new message leaves none behind (G8).
 //   V2. An unchanged snapshot writes nothing.
 //   V3. A refused assembly keeps the old snapshot.
+//   V4. Unknown writes that an earlier turn left behind are read back first, where the host declared how: a thread is not
+//       halted for longer than its server needs to be asked.
 
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { summarise } from "../../catalog/index.js";
@@ -10,6 +12,7 @@ import { type SnapshotSummary, ToolgateError, type ToolSnapshot } from "../../co
 import { toolSettings } from "../../policy/index.js";
 import { threadOf } from "../batch.js";
 import type { Host } from "../host.js";
+import { readBack } from "../readback.js";
 import { repair } from "../repair.js";
 import { type GraphState, type GraphUpdate, STATE_VERSION } from "../state.js";
 
@@ -22,10 +25,22 @@ export function discover(host: Host) {
         "open it with that version, or start a new thread",
       );
     }
+    await readBackUnknown(host, state, threadOf(runtime)); // V4
     const repaired = await repair(host, state, threadOf(runtime)); // V1
     const published = await publish(host, state, runtime);
     return { ...repaired?.update, ...published };
   };
+}
+
+/** V4 */
+async function readBackUnknown(host: Host, state: GraphState, threadId: string): Promise<void> {
+  if (host.settings.readBacks.length === 0) return;
+  const { scope, haltScope } = host.config;
+  const place = { threadId, scope, haltScope, turnId: "", proposalId: "", ledgerSeq: state.ledgerSeq };
+  const { unknownWrites } = await host.ledger.standing({ ...place, writes: [] });
+  if (unknownWrites.length === 0) return; // the usual case writes nothing
+  const snapshot = state.snapshot === undefined ? undefined : await host.catalog.snapshot(state.snapshot.id);
+  await readBack(host, await host.ledger.unknowns(threadId), snapshot);
 }
 
 /** Servers that this branch of a thread uses: those connected at the start, and those the model asked for. */

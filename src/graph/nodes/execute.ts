@@ -19,7 +19,7 @@ import { dispatchOf } from "../dispatch.js";
 import type { Host, RunOwner } from "../host.js";
 import type { GraphState, GraphUpdate, OperationView } from "../state.js";
 import { beforeClaim } from "../verify.js";
-import { settledPart, viewOf, viewsOf } from "../views.js";
+import { settledPart, toldOf, viewOf, viewsOf } from "../views.js";
 import { alreadyRunning } from "./observe.js";
 
 /** Bytes of a server's words in an outcome; the whole answer is in the result store. */
@@ -156,7 +156,7 @@ function runDeps(
         operationId: operation.id,
         alias: operation.alias,
         effect: operation.effect,
-        ...(outcome ? { status: outcome.status } : {}),
+        ...(outcome ? toldOf(outcome) : {}),
       }),
     takenOver: (operation) =>
       new ToolgateError(

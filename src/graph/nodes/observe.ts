@@ -7,7 +7,7 @@ import { toolMessage } from "../../observation/index.js";
 import { type Batch, type BatchCall, loadBatch, threadOf } from "../batch.js";
 import type { Host } from "../host.js";
 import type { GraphState, GraphUpdate } from "../state.js";
-import { haltOf, settledPart, viewOf } from "../views.js";
+import { haltOf, settledPart, toldOf, viewOf } from "../views.js";
 
 export function observe(host: Host) {
   return async (state: GraphState, runtime: LangGraphRunnableConfig): Promise<GraphUpdate> => {
@@ -15,6 +15,18 @@ export function observe(host: Host) {
     const batch = await loadBatch(host, state, threadId);
     if (!batch) return { operations: [] };
     const rows = await settleAll(host, batch, "it was not run");
+    for (const { operation, judgement } of batch.calls) {
+      if (judgement.kind !== "refuse") continue;
+      const { id: operationId, alias, effect } = operation;
+      runtime.writer?.({
+        type: "toolgate.call",
+        phase: "refused",
+        operationId,
+        alias,
+        effect,
+        ...toldOf(judgement.outcome),
+      });
+    }
     const replayed = new Set(state.operations.filter((view) => view.replayed).map((view) => view.operationId));
     const messages = await Promise.all(
       batch.calls.map((call) =>

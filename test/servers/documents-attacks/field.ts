@@ -41,10 +41,15 @@ export class Field {
     for (const bait of baits) writeFileSync(join(this.ground, bait), `${CANARY} ${bait}\n`);
   }
 
+  /** Makes the folders that a server would make, where a look must not depend on whether it already has. */
+  prepare(): void {
+    for (const name of ["reports", ".operations"]) mkdirSync(join(this.root, name), { mode: 0o700 });
+  }
+
   /** Starts a server that nobody has spoken to. */
-  launch(env: Readonly<Record<string, string>> = {}): RpcProcess {
+  launch(env: Readonly<Record<string, string>> = {}, entry: "server" | "faulty" = "server"): RpcProcess {
     const own = { DOCUMENTS_ROOT: this.root, DOCUMENTS_SECRET: SECRET, SERVER_LOG: this.#log };
-    const process = startServer("documents/server", { ...own, ...env });
+    const process = startServer(`documents/${entry}`, { ...own, ...env });
     this.#running.push(process);
     return process;
   }
@@ -79,16 +84,21 @@ export class Field {
     if (paths) expect(PATH.exec(text)?.[0]).toBeUndefined();
   }
 
+  /** K3, for all that was said so far. */
+  muteSoFar(): void {
+    for (const { lines, stderr } of this.#running) {
+      for (const line of lines) expectProtocol(line);
+      this.mute(lines.join("\n"));
+      this.mute(stderr());
+    }
+    if (this.log().length > 0) this.mute(readFileSync(this.#log, "utf8"), false); // it may say what a client asked for
+  }
+
   /** Ends every process that was started, and looks at all that they said. (K3) */
   async end(): Promise<void> {
     try {
       for (const process of this.#running) await process.kill();
-      for (const { lines, stderr } of this.#running) {
-        for (const line of lines) expectProtocol(line);
-        this.mute(lines.join("\n"));
-        this.mute(stderr());
-      }
-      if (this.log().length > 0) this.mute(readFileSync(this.#log, "utf8"), false); // it may say what a client asked for
+      this.muteSoFar();
     } finally {
       rmSync(this.#base, { recursive: true });
     }

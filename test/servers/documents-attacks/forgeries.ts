@@ -238,6 +238,11 @@ const purposes: readonly Attack[] = [
     ARGUMENTS,
   ],
   [
+    "the same letters in another normal form",
+    (report, id) => grant({ ...report, content: String(report.content).normalize("NFD") }, id),
+    ARGUMENTS,
+  ],
+  [
     "a part of the digest",
     (report, id) => grant(report, id, { argumentsDigest: digestOf(report).slice(0, 32) }),
     ARGUMENTS,

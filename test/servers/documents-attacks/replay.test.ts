@@ -3,15 +3,14 @@
 
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
-import { type Field, onField } from "./field.js";
-import { grant, newId, type Report } from "./grants.js";
-import { ERAS, type Era, type Target, targetOn } from "./target.js";
+import { beforeAll, describe, expect, test } from "vitest";
+import { GOOD } from "./field.js";
+import { approved, grant, newId, type Report } from "./grants.js";
+import { attacked, ERAS, type Era, type Target, targetOn } from "./target.js";
 
 const USED = { field: "approval_token", rule: "was already used" };
 const CLOSED = { field: "approval_token", rule: "is for an operation that was closed" };
-const report: Report = { filename: "a.md", content: "text\n" };
-const other = { "2025-11-25": "2026-07-28", "2026-07-28": "2025-11-25" } as const satisfies Record<Era, Era>;
+const OTHER = { "2025-11-25": "2026-07-28", "2026-07-28": "2025-11-25" } as const satisfies Record<Era, Era>;
 
 /** The last character of 32 bytes in base64url carries two bits that mean nothing: three more spellings of it. */
 function spellings(token: string): string[] {
@@ -21,96 +20,98 @@ function spellings(token: string): string[] {
 }
 
 describe.each(ERAS)("%s", (era) => {
-  async function afterSave(run: (server: Target, token: string, id: string, field: Field) => Promise<void>) {
-    await onField(async (field) => {
-      const server = await targetOn(field, era);
-      const id = newId();
-      const token = grant(report, id);
-      await server.saved(report, id, token);
-      await run(server, token, id, field);
-      expect(field.log("effect")).toHaveLength(1);
-    });
+  const target = attacked(era);
+  let second: Target; // another process over the same root
+  beforeAll(async () => {
+    second = await targetOn(target().field, OTHER[era]);
+  });
+
+  let count = 0;
+  const newReport = (): Report => ({ filename: `report-${++count}.md`, content: "text\n" });
+  const pathOf = ({ filename }: Report): string => join(target().field.root, "reports", String(filename));
+  const refused = async (args: object, server = target()) => (await server.refused("save_report", args)).data;
+  /** Effects, all of them: one for each save that was carried out. */
+  const effects = (): number => target().field.log("effect").length;
+
+  /** A save that was carried out. */
+  async function saved() {
+    const [report, id] = [newReport(), newId()];
+    const args = { ...report, approval_token: grant(report, id) };
+    await target().saved(report, id, args.approval_token);
+    return { report, id, args, effects: effects() };
   }
-  const refused = async (server: Target, args: object) => (await server.refused("save_report", args)).data;
 
-  test("after it was carried out", () =>
-    afterSave(async (server, approval_token, id) => {
-      for (let times = 0; times < 3; times++)
-        expect(await refused(server, { ...report, approval_token })).toEqual(USED);
-      expect(await refused(server, { ...report, approval_token, operation_id: id })).toEqual(USED);
-    }));
-
-  test("to another process, in the other era", () =>
-    afterSave(async (_server, approval_token, _id, field) => {
-      const second = await targetOn(field, other[era]);
-      expect(await refused(second, { ...report, approval_token })).toEqual(USED);
-    }));
-
-  test("after the server was killed and started again", () =>
-    afterSave(async (server, approval_token, id, field) => {
-      await server.process.kill();
-      const second = await targetOn(field, era);
-      expect(await refused(second, { ...report, approval_token })).toEqual(USED);
-      expect((await second.ask("get_operation", { operation_id: id })).data.carried_out).toBe(true);
-    }));
-
-  test("after somebody removed the report: it does not come back", () =>
-    afterSave(async (server, approval_token, _id, { root }) => {
-      rmSync(join(root, "reports/a.md"));
-      expect(await refused(server, { ...report, approval_token })).toEqual(USED);
-    }));
-
-  test("signed anew, for the same operation: later, by another approver, for another file", () =>
-    afterSave(async (server, _token, id) => {
-      const again = grant(report, id, { approver: "bob", thread: "thread-2" });
-      expect(await refused(server, { ...report, approval_token: again })).toEqual(USED);
-      const elsewhere = { filename: "b.md", content: "text\n" };
-      expect(await refused(server, { ...elsewhere, approval_token: grant(elsewhere, id) })).toEqual(USED);
-    }));
-
-  test("with a signature that is spelled in another way", () =>
-    afterSave(async (server, token) => {
-      for (const approval_token of spellings(token))
-        expect((await refused(server, { ...report, approval_token })).field).toBe("approval_token");
-    }));
-
-  test("after it was refused because the name is taken: also once the name is free", async () => {
-    await onField(async (field) => {
-      const server = await targetOn(field, era);
-      writeFileSync(join(field.root, "reports/a.md"), "first\n");
-      const id = newId();
-      const args = { ...report, approval_token: grant(report, id) };
-      const told = await server.refused("save_report", args, [`root/.operations/${id}`]);
-      expect(told.data.field).toBe("filename");
-      rmSync(join(field.root, "reports/a.md"));
-      expect(await refused(server, args)).toEqual(USED);
-      expect(field.log("effect")).toHaveLength(0);
-    });
+  test("after it was carried out: in this process and in another, with the operation id and without", async () => {
+    const { args, id, effects: before } = await saved();
+    for (const server of [target(), second, target(), second]) {
+      expect(await refused(args, server)).toEqual(USED);
+      expect(await refused({ ...args, operation_id: id }, server)).toEqual(USED);
+    }
+    expect(effects()).toBe(before);
   });
 
-  test("after somebody asked what became of it before it was used", async () => {
-    await onField(async (field) => {
-      const [server, second] = [await targetOn(field, era), await targetOn(field, other[era])];
-      const id = newId();
-      expect((await second.ask("get_operation", { operation_id: id })).data.carried_out).toBe(false);
-      const args = { ...report, approval_token: grant(report, id) };
-      expect(await refused(server, args)).toEqual(CLOSED);
-      expect(await refused(second, args)).toEqual(CLOSED);
-    });
+  test("after the server was killed, and started again", async () => {
+    const killed = await targetOn(target().field, era);
+    const [report, id] = [newReport(), newId()];
+    const args = { ...report, approval_token: grant(report, id) };
+    await killed.saved(report, id, args.approval_token);
+    await killed.process.kill();
+    const again = await targetOn(target().field, era);
+    expect(await refused(args, again)).toEqual(USED);
+    expect((await again.ask("get_operation", { operation_id: id })).data.carried_out).toBe(true);
   });
 
-  test("in another root of the same name, scope and secret: every root has its own journal", async () => {
-    await onField(async (field) => {
-      // What a grant does not say is the root: the host gives each server of its configuration a name of its own.
-      const elsewhere = join(field.ground, "elsewhere");
-      mkdirSync(join(elsewhere, "sources"), { recursive: true });
-      const server = await targetOn(field, era);
-      const named = await targetOn(field, era, { DOCUMENTS_ROOT: elsewhere, DOCUMENTS_NAME: "elsewhere" });
-      writeFileSync(join(elsewhere, "sources/good.md"), "this may be read\n");
-      const id = newId();
-      const approval_token = grant(report, id);
-      await server.saved(report, id, approval_token);
-      expect((await refused(named, { ...report, approval_token })).rule).toBe("must be for this server");
-    });
+  test("after somebody removed the report: it does not come back", async () => {
+    const { args, report, effects: before } = await saved();
+    rmSync(pathOf(report));
+    expect(await refused(args)).toEqual(USED);
+    expect(effects()).toBe(before);
+  });
+
+  test("signed anew for the same operation: by another approver, and for another file", async () => {
+    const { report, id, effects: before } = await saved();
+    const again = grant(report, id, { approver: "bob", thread: "thread-2" });
+    expect(await refused({ ...report, approval_token: again })).toEqual(USED);
+    const elsewhere = newReport();
+    expect(await refused({ ...elsewhere, approval_token: grant(elsewhere, id) })).toEqual(USED);
+    expect(effects()).toBe(before);
+  });
+
+  test("with a signature that is spelled in another way", async () => {
+    const { report, args, effects: before } = await saved();
+    for (const approval_token of spellings(args.approval_token))
+      expect((await refused({ ...report, approval_token })).field).toBe("approval_token");
+    expect(effects()).toBe(before);
+  });
+
+  test("after it was refused because the name was taken: also once the name is free", async () => {
+    const [report, id, before] = [newReport(), newId(), effects()];
+    writeFileSync(pathOf(report), "first\n");
+    const args = approved(report, id);
+    const told = await target().refused("save_report", args, [`root/.operations/${id}`]);
+    expect(told.data.field).toBe("filename");
+    rmSync(pathOf(report));
+    expect(await refused(args)).toEqual(USED);
+    expect(effects()).toBe(before);
+  });
+
+  test("after somebody asked, in another process, what became of it before it was used", async () => {
+    const [report, id, before] = [newReport(), newId(), effects()];
+    const { data } = await second.ask("get_operation", { operation_id: id });
+    expect([data.carried_out, data.final]).toEqual([false, true]);
+    for (const server of [target(), second]) expect(await refused(approved(report, id), server)).toEqual(CLOSED);
+    expect(effects()).toBe(before);
+  });
+
+  // A grant does not say which root: the host gives each server of its configuration a name of its own.
+  test("at another server of the same secret and scope, over another root", async () => {
+    const elsewhere = join(target().field.ground, "elsewhere");
+    mkdirSync(join(elsewhere, "sources"), { recursive: true });
+    writeFileSync(join(elsewhere, "sources/good.md"), GOOD);
+    const env = { DOCUMENTS_ROOT: elsewhere, DOCUMENTS_NAME: "elsewhere" };
+    const named = await targetOn(target().field, era, env);
+    const { args } = await saved();
+    expect((await refused(args, named)).rule).toBe("must be for this server");
+    expect((await refused(approved(newReport()), named)).rule).toBe("must be for this server");
   });
 });

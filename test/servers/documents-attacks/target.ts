@@ -2,6 +2,8 @@
 //
 //   K1 to K3 as in field.ts.
 
+import { lstatSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, beforeAll, expect } from "vitest";
 import type { Message, RpcProcess } from "../../support/rpc.js";
 import { Field, GOOD } from "./field.js";
@@ -85,6 +87,7 @@ export class Target {
     const { value, changes } = await this.field.during(save);
     expect(value.status).toBe("ok");
     expect(changes).toEqual({ ...NOTHING, added: [`root/.operations/${id}`, `root/reports/${report.filename}`] });
+    expect(lstatSync(join(this.field.root, "reports", String(report.filename))).mode.toString(8)).toBe("100600");
     expect(this.field.report(String(report.filename))).toEqual(Buffer.from(String(report.content)));
   }
 

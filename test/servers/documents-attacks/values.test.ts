@@ -142,6 +142,15 @@ describe.each(ERAS)("%s", (era) => {
     expect((await target().refused("save_report", args)).data).toEqual({ field: name, rule: "is missing" });
   });
 
+  test("a grant beside the arguments, not in them", async () => {
+    const { approval_token, ...rest } = approved({ filename: "beside.md", content: "text\n" });
+    const params = { name: "save_report", arguments: rest, approval_token };
+    target().field.remember(approval_token);
+    const { value, changes } = await target().field.during(() => target().request("tools/call", params));
+    expect(value.result.structuredContent.data).toEqual({ field: "approval_token", rule: "is missing" });
+    expect(changes).toEqual(NOTHING);
+  });
+
   test("a value given twice: the last one counts for the check and for the save alike", async () => {
     const [id, first, last] = [newId(), "first\n", "last\n"];
     const token = grant({ filename: "twice.md", content: first }, id);

@@ -1,12 +1,16 @@
 // The protocol itself as the attack: lines that are no messages, messages that are no requests, requests out of order,
 // lines without end. Wherever one holds a save, its grant is honest: it must not be carried out in that form.
 
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import type { Message } from "../../support/rpc.js";
 import { onField } from "./field.js";
 import { approved, grant, newId } from "./grants.js";
 import { attacked, ENVELOPE, ERAS, type Era, Target, targetOn } from "./target.js";
 import { NOTHING } from "./tree.js";
 
+const CLOSED = { field: "approval_token", rule: "is for an operation that was closed" };
 const USED = { field: "approval_token", rule: "was already used" };
 let saves = 0;
 
@@ -71,6 +75,13 @@ describe.each(ERAS)("%s", (era) => {
       });
       expect(changes).toEqual(NOTHING);
     });
+
+    test("any of these: when the server has ended, after all that it began, none was a call", async () => {
+      expect(await target().process.end()).toEqual({ code: 0, signal: null });
+      const calls = target().field.log("accepted", "effect");
+      expect(calls.filter(({ event, tool }) => event === "effect" || tool !== "read_document")).toEqual([]);
+      expect(calls.length).toBeGreaterThanOrEqual(lines.length); // the requests between them
+    });
   });
 
   describe("requests", () => {
@@ -119,17 +130,15 @@ describe.each(ERAS)("%s", (era) => {
     });
 
     test("one id for two requests: both are carried out by their own grants, and both are answered", async () => {
-      const before = target().process.lines.length;
+      const answers = new Set<Message>();
       for (const id of ["one", "one"]) target().process.send({ id, ...saving(target()) });
-      await target().serves();
-      const answers = target()
-        .process.lines.slice(before)
-        .map((line) => JSON.parse(line))
-        .filter(({ id }) => id === "one");
-      expect(answers.map(({ result }) => result.structuredContent.status)).toEqual(["ok", "ok"]);
+      await target().process.message((message) => message.id === "one" && answers.add(message).size === 2);
+      const told = [...answers].map(({ result }) => result.structuredContent);
+      expect(told.map(({ status }) => status)).toEqual(["ok", "ok"]);
+      expect(new Set(told.map(({ data }) => data.filename)).size).toBe(2);
     });
 
-    test("a cancel that follows its save at once: the save is whole, and its journal tells", async () => {
+    test("a cancel that follows its save at once: nobody is told, but what the read-back says is true and stays", async () => {
       const [report, id] = [{ filename: "cancelled.md", content: "text\n" }, newId()];
       const approval_token = grant(report, id);
       target().field.remember(approval_token);
@@ -137,10 +146,13 @@ describe.each(ERAS)("%s", (era) => {
       target().process.send({ id: "gone", method: "tools/call", params });
       const cancel = target().params({ requestId: "gone", reason: "changed my mind" });
       target().process.send({ method: "notifications/cancelled", params: cancel });
+      // The question may come before the save has looked at its grant; then it closes the id.
       const { data } = await target().ask("get_operation", { operation_id: id });
-      expect([data.carried_out, data.final]).toEqual([true, true]);
-      expect(target().field.report("cancelled.md").toString()).toBe("text\n");
-      expect((await target().refused("save_report", { ...report, approval_token })).data).toEqual(USED);
+      expect(data.final).toBe(true);
+      const told = await target().refused("save_report", { ...report, approval_token });
+      expect(told.data).toEqual(data.carried_out ? USED : CLOSED);
+      const reports = readdirSync(join(target().field.root, "reports"));
+      expect(reports.includes("cancelled.md")).toBe(data.carried_out);
     });
 
     test("the opening once more: the server goes on, and knows what was used", async () => {
@@ -151,8 +163,8 @@ describe.each(ERAS)("%s", (era) => {
       expect((await target().refused("save_report", { ...report, approval_token })).data).toEqual(USED);
     });
 
-    test("a line of nine million characters: refused, and the next request is served", async () => {
-      const content = "x ".repeat(4_500_000);
+    test("a line of five million characters: refused, and the next request is served", async () => {
+      const content = "x ".repeat(2_500_000);
       const args = { filename: "long.md", content, approval_token: "x" };
       const told = await target().refused("save_report", args);
       expect(told.data).toEqual({ field: "content", rule: "must be a string of 1 to 8000 characters" });
@@ -165,13 +177,16 @@ describe.each(ERAS)("%s", (era) => {
     });
   });
 
-  test("before the opening: a bad save is refused, a good one's grant still counts, and the opening works", async () => {
+  test("before the opening: what is bad is refused, what a grant stands for is saved, and the opening still works", async () => {
     await onField(async (field) => {
+      field.prepare();
       const target = new Target(field, era, field.launch());
       const bad = { filename: "../canary.md", content: "text\n" };
-      await target.refused("save_report", approved(bad), ["root/.operations", "root/reports"]);
-      const none = { filename: "a.md", content: "text\n", approval_token: "yes" };
+      expect((await target.refused("save_report", approved(bad))).data.field).toBe("filename");
+      const [report, id] = [{ filename: "a.md", content: "text\n" }, newId()];
+      const none = { ...report, approval_token: "yes" };
       expect((await target.refused("save_report", none)).data.field).toBe("approval_token");
+      await target.saved(report, id, grant(report, id));
       await target.open();
       await target.serves();
     });
@@ -194,7 +209,7 @@ describe.each(ERAS)("%s", (era) => {
       const next = await targetOn(field, era);
       expect((await next.refused("save_report", { ...report, approval_token })).data).toEqual(USED);
     });
-  });
+  }, 90_000);
 
   test("a save without its newline, and then the end: it has not arrived, and its grant can still be used", async () => {
     await onField(async (field) => {
@@ -218,29 +233,35 @@ describe("one era inside the other", () => {
   test.each(ERAS)("%s, spoken to as the other: a bad save is no better, and nothing is written", async (era) => {
     await onField(async (field) => {
       const target = await targetOn(field, era);
+      await target.serves();
       const stranger = new Target(field, other[era], target.process);
-      const bad = { filename: "../canary.md", content: "text\n" };
-      const { value, changes } = await field.during(() => stranger.call("save_report", approved(bad)));
+      const bad = approved({ filename: "../canary.md", content: "text\n" });
+      const { value, changes } = await field.during(() => stranger.call("save_report", bad));
       expect(value.result?.structuredContent.status ?? value.error.code).toBe(
-        era === "2025-11-25" ? "rejected" : -32602,
+        era === "2025-11-25" ? "rejected" : -32602, // what has no envelope is no request of 2026-07-28
       );
       expect(changes).toEqual(NOTHING);
       await target.serves();
     });
   });
 
-  test.each<[string, object]>([
-    ["a revision that is not there", { ...ENVELOPE, "io.modelcontextprotocol/protocolVersion": "2099-01-01" }],
-    ["a revision that is a path", { ...ENVELOPE, "io.modelcontextprotocol/protocolVersion": "../canary.md" }],
-    ["a revision that is no text", { ...ENVELOPE, "io.modelcontextprotocol/protocolVersion": {} }],
-    ["no capabilities", { "io.modelcontextprotocol/protocolVersion": "2026-07-28" }],
-  ])("an envelope with %s opens nothing", async (_what, _meta) => {
+  test("an envelope that is wrong opens nothing, and a right one after it does", async () => {
     await onField(async (field) => {
+      field.prepare();
       const process = field.launch();
+      const version = "io.modelcontextprotocol/protocolVersion";
       const args = approved({ filename: "a.md", content: "text\n" });
       field.remember(args.approval_token);
-      const answer = await process.request("tools/call", { name: "save_report", arguments: args, _meta });
-      expect(answer.error.code).toBeLessThan(0);
+      for (const [wrong, code] of [
+        [{ ...ENVELOPE, [version]: "2099-01-01" }, -32022],
+        [{ ...ENVELOPE, [version]: "../canary.md" }, -32022],
+        [{ ...ENVELOPE, [version]: {} }, -32602],
+        [{ [version]: "2026-07-28" }, -32602],
+      ] as const) {
+        const params = { name: "save_report", arguments: args, _meta: wrong };
+        const { value, changes } = await field.during(() => process.request("tools/call", params));
+        expect([value.error.code, changes]).toEqual([code, NOTHING]);
+      }
       expect(field.log("accepted")).toHaveLength(0);
       await (await new Target(field, "2026-07-28", process).open()).serves();
     });

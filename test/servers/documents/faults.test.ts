@@ -205,9 +205,26 @@ describe("what stands under the name of a save that broke off", () => {
     expect((await readBack(server, never)).carried_out).toBe(false);
     writeFileSync(join(root(), "reports/a.md"), report.content);
     expect([await readBack(server, kept), await readBack(server, never)]).toMatchObject([
-      { carried_out: true, final: true, detail: "carried out: `a.md` was saved" },
-      { carried_out: false, final: true, detail: "not carried out: saving `a.md` broke off without a file of its own" },
+      { carried_out: true, final: true, detail: "carried out: `a.md` was found with the whole content" },
+      {
+        carried_out: false,
+        final: true,
+        detail: "not carried out: saving `a.md` broke off, and no file of its own was found",
+      },
     ]);
+  });
+
+  test("its own file, moved away by somebody later, is left to people: nobody may say that it never was", async () => {
+    for (const fault of ["kill-after-directory", "eio-before-directory"]) {
+      const id = newId();
+      await broken(fault, id);
+      rmSync(join(root(), "reports/a.md"));
+      expect(await told(id, await start())).toMatchObject({
+        carried_out: null,
+        final: false,
+        detail: "its file `a.md` was made, and was not there any more when it was looked for",
+      });
+    }
   });
 
   test("its own file, changed by somebody later, is left to people", async () => {
@@ -225,7 +242,7 @@ describe("what stands under the name of a save that broke off", () => {
 });
 
 test("the process that failed tells the same as a fresh one, although its save never got its last line", async () => {
-  const server = await faulty("enospc-after-12-bytes,enospc-before-ended");
+  const server = await faulty("enospc-after-12-bytes,enospc-before-end");
   const id = newId();
   expect((await save(server, report, id)).status).toBe("result_unknown");
   expect(await readBack(server, id)).toMatchObject({
@@ -237,6 +254,16 @@ test("the process that failed tells the same as a fresh one, although its save n
   const taken = await save(server, report, other);
   expect([taken.status, taken.data.field]).toEqual(["rejected", "filename"]);
   expect(await readBack(server, other)).toMatchObject({ carried_out: false, final: true });
+});
+
+test("a save that could not write its last line is open to other processes while its own lives, and known then", async () => {
+  const server = await faulty("enospc-before-end");
+  const id = newId();
+  expect((await save(server, report, id)).status).toBe("ok");
+  const other = await start();
+  expect(await readBack(other, id)).toMatchObject({ carried_out: null, final: false });
+  expect(await server.end()).toEqual({ code: 0, signal: null });
+  expect(await readBack(other, id)).toMatchObject({ carried_out: true, final: true });
 });
 
 test("a disk that stays full leaves the question open, and never says more than it can", async () => {

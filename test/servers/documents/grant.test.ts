@@ -54,7 +54,6 @@ describe("what is taken", () => {
     ["one of this very second", { ...claims, iat: now, exp: now + 60 }, header],
     ["one in its last second", { ...claims, iat: now - 59, exp: now + 1 }, header],
     ["a claim that is not known", { ...claims, more: { of: "it" } }, header],
-    ["the header's keys the other way round", claims, { typ: "toolgate-grant+jwt", alg: "HS256" }],
   ])("%s", async (_what, payload, head) => {
     expect(await verify(signed(payload, head))).toEqual({ ok: true, operationId: id });
     expect(await verify(signed(payload, head), { operationId: id })).toEqual({ ok: true, operationId: id });
@@ -82,6 +81,7 @@ describe("A1: signature and header", () => {
     ["typ JWT", signed(claims, { ...header, typ: "JWT" }), notHeader],
     ["typ in capitals", signed(claims, { ...header, typ: "TOOLGATE-GRANT+JWT" }), notHeader],
     ["typ with its long name", signed(claims, { ...header, typ: "application/toolgate-grant+jwt" }), notHeader],
+    ["keys in another order", signed(claims, { typ: header.typ, alg: "HS256" }), notHeader],
     ["a key id", signed(claims, { ...header, kid: "1" }), notHeader],
     ["a key of its own", signed(claims, { ...header, jwk: { kty: "oct", k: "AAAA" } }), notHeader],
     ["a critical extension", signed(claims, { ...header, crit: ["exp"], exp: 1 }), notSigned],

@@ -22,7 +22,7 @@ import { type Begin, type FenceBounds, operationsIn } from "../../../servers/doc
 
 const begun = { filename: "a.md", bytes: 1, sha256: "f".repeat(64), pid: 7, started: "boot:1" };
 const text = (...records: JournalRecord[]): string => records.map((record) => lineOf(record).toString()).join("");
-const begins = { kind: "begun", begun, created: false, ended: undefined };
+const begins = { kind: "begun", begun, created: false, ended: false, outcome: undefined };
 
 describe("a journal's text", () => {
   test.each<[string, string, object]>([
@@ -32,12 +32,29 @@ describe("a journal's text", () => {
     ["N1: begun, then a fence that came late", text({ begun }, { fenced: { at: 5 } }), begins],
     ["N1: a fence, then a save that came late", text({ fenced: { at: 5 } }, { begun }), { kind: "fenced", at: 5 }],
     ["created", text({ begun }, { created: true }), { ...begins, created: true }],
+    ["saved", text({ begun }, { ended: { status: "ok" } }), { ...begins, ended: true, outcome: "saved" }],
+    ["refused", text({ begun }, { ended: { status: "rejected" } }), { ...begins, ended: true, outcome: "refused" }],
+    ["failed: nothing is known by that", text({ begun }, { ended: { status: "failed" } }), { ...begins, ended: true }],
     [
-      "the first end counts",
-      text({ begun }, { ended: { status: "ok" } }, { closed: { at: 5 } }, { ended: { status: "failed" } }),
-      { ...begins, ended: "ok" },
+      "unknown, then found",
+      text({ begun }, { ended: { status: "result_unknown" } }, { settled: { carriedOut: true } }),
+      { ...begins, ended: true, outcome: "found" },
     ],
-    ["closed by a read-back", text({ begun }, { closed: { at: 5 } }), { ...begins, ended: "closed" }],
+    [
+      "broken off, then not found",
+      text({ begun }, { settled: { carriedOut: false } }),
+      { ...begins, outcome: "not_found" },
+    ],
+    [
+      "the first that was said counts",
+      text(
+        { begun },
+        { settled: { carriedOut: false } },
+        { ended: { status: "ok" } },
+        { settled: { carriedOut: true } },
+      ),
+      { ...begins, ended: true, outcome: "not_found" },
+    ],
     ["N2: half a line", '{"begun":{"filename":"a', { kind: "blank" }],
     ["N2: a line without its newline", JSON.stringify({ begun }), { kind: "blank" }],
     ["N2: half a line, then a fence", `{"begun":{${text({ fenced: { at: 5 } })}`, { kind: "fenced", at: 5 }],
@@ -55,7 +72,9 @@ describe("a journal's text", () => {
       { created: true },
       { ended: { status: "ok" } },
       { ended: { status: "rejected" } },
-      { closed: { at: 6 } },
+      { ended: { status: "failed" } },
+      { settled: { carriedOut: true } },
+      { settled: { carriedOut: false } },
     );
     const piece = record.chain((one) => {
       const line = lineOf(one).toString();
@@ -69,8 +88,8 @@ describe("a journal's text", () => {
         const before = parseJournal(first.join(""));
         const after = parseJournal([...first, ...second].join(""));
         if (before.kind !== "blank") expect(after.kind).toBe(before.kind);
-        if (before.kind === "begun" && before.ended !== undefined && after.kind === "begun")
-          expect(after.ended).toBe(before.ended);
+        if (before.kind === "begun" && before.outcome !== undefined && after.kind === "begun")
+          expect(after.outcome).toBe(before.outcome);
       }),
       { numRuns: 2_000 },
     );
@@ -108,7 +127,7 @@ describe("operations", () => {
     begin.note({ created: true });
     begin.note({ ended: { status: "ok" } });
     begin.close();
-    expect(operations().look(id)).toEqual({ ...begins, created: true, ended: "ok" });
+    expect(operations().look(id)).toEqual({ ...begins, created: true, ended: true, outcome: "saved" });
     expect(operations().look(other)).toBeUndefined();
     expect(readFileSync(file(), "utf8").split("\n").filter(Boolean)).toEqual([
       '{"begun":{"filename":"a.md","bytes":1,"sha256":"ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff","pid":7,"started":"boot:1"}}',
@@ -160,7 +179,7 @@ describe("operations", () => {
 
   test.each<[string, Partial<Io>, object]>([
     ["the line cannot be written", { write: fails("ENOSPC") }, { kind: "blank" }],
-    ["it cannot be had on disk", { fsync: fails("EIO") }, { ...begins, ended: "failed" }],
+    ["it cannot be had on disk", { fsync: fails("EIO") }, { ...begins, ended: true }],
   ])(
     "a beginning that fails (%s) is an error, takes the id, and gives its descriptor back",
     (_what, broken, journal) => {

@@ -163,8 +163,10 @@ describe("what it writes", () => {
     const statuses = [];
     for (const [name, args] of calls) statuses.push((await ask(server, name, args)).status);
     expect(statuses).toEqual([...Array(10).fill("rejected"), "ok", "rejected", "ok"]);
-    const unknown = await server.request("tools/call", { name: token, arguments: {} });
+    const _meta = { "toolgate/operationId": token };
+    const unknown = await server.request("tools/call", { name: token, arguments: {}, _meta });
     expect(unknown.error.code).toBe(-32602);
+    expect((await server.request("tools/list", { cursor: token })).error.code).toBe(-32602);
     await server.end();
     const journal = readFileSync(join(root(), ".operations", id), "utf8");
     const written = [JSON.stringify(log()), journal, ...server.lines, server.stderr()].join("\n");

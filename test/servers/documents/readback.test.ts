@@ -79,7 +79,7 @@ describe("B4", () => {
     };
     workspace = openWorkspace(root, io);
     const { reports, operations } = workspace;
-    const deps = { reports, operations: operationsIn(operations, io, () => 7), life: ownLife(), io, now: () => 7 };
+    const deps = { reports, operations: operationsIn(operations, io, () => 7), life: ownLife(), io };
     return getOperation(id, deps).data;
   }
 

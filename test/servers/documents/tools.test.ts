@@ -66,11 +66,11 @@ describe.each(PROTOCOLS)("over %s", (protocol) => {
     });
     expect([saved.isError, saved.content, saved.structuredContent]).toEqual([
       undefined,
-      [{ type: "text", text: "saved `report.md`, 48 bytes" }],
+      [{ type: "text", text: "saved `report.md`, 43 bytes" }],
       {
         status: "ok",
-        message: "saved `report.md`, 48 bytes",
-        data: { filename: "report.md", bytes: 48, sha256: sha256(report.content), operation_id: id },
+        message: "saved `report.md`, 43 bytes",
+        data: { filename: "report.md", bytes: 43, sha256: sha256(report.content), operation_id: id },
       },
     ]);
     expect(reports()).toEqual({ "report.md": "Grüße, 世界 👋\r\nno newline at the end" });
@@ -87,7 +87,7 @@ describe.each(PROTOCOLS)("over %s", (protocol) => {
           carried_out: true,
           final: true,
           filename: "report.md",
-          bytes: 48,
+          bytes: 43,
           sha256: sha256(report.content),
           detail: "carried out: `report.md` was saved",
         },

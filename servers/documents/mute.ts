@@ -1,0 +1,33 @@
+// The log without grants.
+//
+//   W2. The log holds no grant: not the field's value, and nothing that looks like one, wherever a client put it.
+//   W4. What is too long or too deep to be looked through is not logged; the event is.
+
+import type { ServerEvent, ServerLog } from "../log.js";
+
+/**
+ * What may be a grant: three parts of base64url with points between. It begins where a word does, so that a long word is
+ * looked through once.
+ */
+const GRANT = /(?<![A-Za-z0-9_-])[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*/g;
+const WITHHELD = "(withheld)";
+/** Longest JSON text of one field that is logged; what is valid is far below it. */
+const LOGGED_CHARS = 100_000;
+
+export function mute(log: ServerLog): ServerLog {
+  return (event) => {
+    const fields = Object.entries(event).map(([field, value]) => [field, muted(value)]);
+    log(Object.fromEntries(fields) as unknown as ServerEvent);
+  };
+}
+
+function muted(value: unknown): unknown {
+  if (value === undefined) return value;
+  try {
+    const text = JSON.stringify(value, (key, part) => (key === "approval_token" ? WITHHELD : part));
+    // The replaced characters need no escape in JSON, so this stays JSON.
+    return text.length > LOGGED_CHARS ? "(too long)" : JSON.parse(text.replace(GRANT, WITHHELD));
+  } catch {
+    return "(too deep)"; // the stack has an end
+  }
+}
