@@ -14,7 +14,9 @@ import {
   type Finding,
   LOCAL,
   mapName,
+  oneLine,
   type ToolConfig,
+  type ToolEntry,
   type VerifyMode,
 } from "../contracts/index.js";
 import {
@@ -128,6 +130,31 @@ export function unmatchedReadBacks(
     .map(({ key, pattern: { text } }) =>
       ruleProblem("rule_unmatched", whereReadBack(key), text, "is no tool that its server lists"),
     );
+}
+
+/** Read-backs whose arguments their tool does not take, as far as its schema's own list of parameters says. */
+export function unfitReadBacks({ readBacks, keys }: Settings, tools: readonly ToolEntry[]): readonly Finding[] {
+  return readBacks.flatMap(({ key, pattern }) => {
+    const entry = tools.find((tool) => meets(pattern, tool) !== undefined);
+    const given = keys.find((one) => one.pattern.text === key)?.config.reconcile?.arguments;
+    if (entry === undefined || given === undefined) return [];
+    const { properties = {}, required = [], additionalProperties } = entry.inputSchema as Parameters;
+    const missing = required.find((name) => !Object.hasOwn(given, name));
+    const unknown = Object.keys(given).find(
+      (name) => additionalProperties === false && !Object.hasOwn(properties, name),
+    );
+    const problem =
+      missing !== undefined
+        ? `needs the argument \`${oneLine(missing, 80)}\``
+        : unknown && `takes no argument \`${oneLine(unknown, 80)}\``;
+    return problem ? [ruleProblem("rule_unmatched", whereReadBack(key), pattern.text, problem)] : [];
+  });
+}
+
+interface Parameters {
+  readonly properties?: object;
+  readonly required?: readonly string[];
+  readonly additionalProperties?: unknown;
 }
 
 /** Merges keys of one rank (V3). Only what some key sets is set. */

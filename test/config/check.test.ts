@@ -151,6 +151,14 @@ describe("the rest", () => {
     expect(check({ ...server({ command: "tool", errors: "honest" }), tools })).toEqual([]);
   });
 
+  it("a name in a read-back that stands for nothing", () => {
+    const args = { a: "$operationID", b: ["$operationId", { c: "$arguments.name" }], d: "five $" };
+    const tools = { mcp__s__save: { errors: "honest", reconcile: { tool: "mcp__s__get", arguments: args } } };
+    expect(check({ ...server({ command: "tool" }), tools })).toEqual([
+      "warning read_back_name: `tools.mcp__s__save.reconcile`: `$operationID` is sent as it stands; `$operationId` and `$arguments.NAME` are the names there are",
+    ]);
+  });
+
   it("no secret, and what that means", () => {
     expect(check({ approvals: {} })).toEqual([
       "warning secret_missing: no `approvals.secret` is set, so a random one is used: answers given before a restart must be given again",

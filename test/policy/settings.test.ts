@@ -5,6 +5,7 @@ import {
   type Target,
   type ToolSettings,
   toolSettings,
+  unfitReadBacks,
   unmatchedReadBacks,
 } from "../../src/policy/index.js";
 
@@ -156,6 +157,21 @@ test("a read-back that names no tool of a connected server is a finding", () => 
   ]);
   expect(unmatchedReadBacks(settings, [on("docs", "get_operation")], ["docs"])).toEqual([]);
   expect(unmatchedReadBacks(settings, [], ["honest"])).toEqual([]);
+});
+
+test("a read-back whose tool does not take its arguments is a finding", () => {
+  const messages = (args: Record<string, string>, inputSchema: Record<string, unknown>) => {
+    const reconcile = { tool: "mcp__docs__get", arguments: args };
+    const { settings } = compileSettings({ mcp__honest__save: { reconcile } }, mcpServers, context);
+    const entry = { ...on("docs", "get"), description: "", inputSchema, digest: "0".repeat(64) };
+    return unfitReadBacks(settings, [entry]).map(({ message }) => message);
+  };
+  const where = "tools.mcp__honest__save.reconcile: `mcp__docs__get`";
+  const closed = { type: "object", properties: { id: {} }, required: ["id"], additionalProperties: false };
+  expect(messages({ id: "$operationId" }, closed)).toEqual([]);
+  expect(messages({}, closed)).toEqual([`${where} needs the argument \`id\``]);
+  expect(messages({ id: "", more: "" }, closed)).toEqual([`${where} takes no argument \`more\``]);
+  expect(messages({ more: "" }, { type: "object" })).toEqual([]);
 });
 
 describe("keys that are load errors", () => {

@@ -21,6 +21,7 @@ export function checkConfig(config: Config, env: Environment = process.env): rea
     ...modelFindings(config),
     ...Object.entries(config.mcpServers).flatMap(([name, server]) => serverFindings(name, server, config, env)),
     ...toolFindings(config),
+    ...readBackFindings(config),
     ...secretFindings(config),
   ];
   return findings
@@ -94,6 +95,23 @@ function toolFindings(config: Config): Finding[] {
     const what = "an error answer leaves its outcome unknown, and only a person can settle it";
     return [warning("write_unsettled", `write \`${key}\` has neither \`errors\` nor \`reconcile\`: ${what}`)];
   });
+}
+
+/** What looks like a name for something of the write, and is sent as it stands. */
+function readBackFindings({ tools }: Config): Finding[] {
+  return Object.entries(tools).flatMap(([key, { reconcile }]) =>
+    strings(reconcile?.arguments)
+      .filter((text) => text.startsWith("$") && text !== "$operationId" && !text.startsWith("$arguments."))
+      .map((text) => {
+        const known = "`$operationId` and `$arguments.NAME` are the names there are";
+        return warning("read_back_name", `\`tools.${key}.reconcile\`: \`${text}\` is sent as it stands; ${known}`);
+      }),
+  );
+}
+
+function strings(value: unknown): string[] {
+  if (typeof value === "string") return [value];
+  return typeof value === "object" && value !== null ? Object.values(value).flatMap(strings) : [];
 }
 
 /** Whether a `tools` key is about a write: it says so, or names one tool that nothing declares a read. */

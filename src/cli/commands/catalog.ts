@@ -5,7 +5,13 @@ import { checkConfig } from "../../adapters/config/check.js";
 import { type Config, type Finding, oneLine, ToolgateError, type ToolsReport } from "../../contracts/index.js";
 import { BUILT_INS, onDemand, reportTools } from "../../graph/index.js";
 import type { Toolgate } from "../../index.js";
-import { compilePolicy, compileSettings, unmatchedReadBacks, unmatchedRules } from "../../policy/index.js";
+import {
+  compilePolicy,
+  compileSettings,
+  unfitReadBacks,
+  unmatchedReadBacks,
+  unmatchedRules,
+} from "../../policy/index.js";
 import { EXIT } from "../exit.js";
 import { failureOf } from "../failure.js";
 import type { Context, Outcome } from "../io.js";
@@ -142,6 +148,7 @@ function listingFindings(context: Context): Promise<Finding[]> {
       ),
       ...unmatchedRules(host.policy, offered, connected),
       ...unmatchedReadBacks(host.settings, offered, connected),
+      ...unfitReadBacks(host.settings, offered),
     ];
   });
 }

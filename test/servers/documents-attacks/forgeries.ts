@@ -47,6 +47,12 @@ const signedBy =
     return `${text}.${base64url(make(Buffer.from(text).toString()))}`;
   };
 
+/** The last of 43 characters carries two bits that mean nothing: another character that decodes to the same signature. */
+function spelled(token: string): string {
+  const digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+  return token.slice(0, -1) + digits[digits.indexOf(token.slice(-1)) + 1];
+}
+
 const texts: readonly Attack[] = [
   ["a word", () => "yes", NOT_SIGNED],
   ["random text", () => randomBytes(60).toString("base64url"), NOT_SIGNED],
@@ -86,6 +92,7 @@ const signatures: readonly Attack[] = [
     NOT_SIGNED,
   ],
   ["half of the signature", changed(([a, b, c]) => `${a}.${b}.${c.slice(0, 22)}`), NOT_SIGNED],
+  ["the signature's last character spelled in another way", changed((_, whole) => spelled(whole)), NOT_SIGNED],
   ["the signature twice", changed(([a, b, c]) => `${a}.${b}.${c}${c}`), NOT_SIGNED],
   [
     "another key",
@@ -155,6 +162,13 @@ const headers: readonly Attack[] = [
     "alg twice, none last",
     (report, id) => signed(`{"alg":"HS256","typ":"${TYP}","alg":"none"}`, payload(report, id)),
     NOT_HS256,
+  ],
+  ["the header's keys the other way round", headed({ typ: TYP, alg: "HS256" }), NOT_HEADER],
+  ["a space in the header", (report, id) => signed(HEADER.replace(",", ", "), payload(report, id)), NOT_HEADER],
+  [
+    "typ twice, the last right",
+    (report, id) => signed(HEADER.replace("{", '{"typ":"JWT",'), payload(report, id)),
+    NOT_HEADER,
   ],
   ["no typ", headed({ alg: "HS256" }), NOT_HEADER],
   ["typ JWT", headed({ alg: "HS256", typ: "JWT" }), NOT_HEADER],

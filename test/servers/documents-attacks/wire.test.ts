@@ -211,6 +211,19 @@ describe.each(ERAS)("%s", (era) => {
     });
   }, 90_000);
 
+  test("a save and the end of the input in one breath: it is carried out, and answered", async () => {
+    await onField(async (field) => {
+      const target = await targetOn(field, era);
+      const [report, id] = [{ filename: "a.md", content: "text\n" }, newId()];
+      const { value, changes } = await field.during(() => {
+        const answer = target.ask("save_report", approved(report, id));
+        return Promise.all([answer, target.process.end()]);
+      });
+      expect([value[0].status, value[1]]).toEqual(["ok", { code: 0, signal: null }]);
+      expect(changes).toEqual({ ...NOTHING, added: [`root/.operations/${id}`, "root/reports/a.md"] });
+    });
+  });
+
   test("a save without its newline, and then the end: it has not arrived, and its grant can still be used", async () => {
     await onField(async (field) => {
       const target = await targetOn(field, era);
