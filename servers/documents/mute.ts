@@ -24,10 +24,16 @@ export function mute(log: ServerLog): ServerLog {
 function muted(value: unknown): unknown {
   if (value === undefined) return value;
   try {
-    const text = JSON.stringify(value, (key, part) => (key === "approval_token" ? WITHHELD : part));
-    // The replaced characters need no escape in JSON, so this stays JSON.
-    return text.length > LOGGED_CHARS ? "(too long)" : JSON.parse(text.replace(GRANT, WITHHELD));
+    const text = JSON.stringify(value, (key, part: unknown) => (key === "approval_token" ? WITHHELD : shown(part)));
+    return text.length > LOGGED_CHARS ? "(too long)" : JSON.parse(text);
   } catch {
     return "(too deep)"; // the stack has an end
   }
+}
+
+/** A value without what may be a grant: text, and the names of an object's fields. */
+function shown(part: unknown): unknown {
+  if (typeof part === "string") return part.replace(GRANT, WITHHELD);
+  if (typeof part !== "object" || part === null || Array.isArray(part)) return part;
+  return Object.fromEntries(Object.entries(part).map(([key, item]) => [key.replace(GRANT, WITHHELD), item]));
 }

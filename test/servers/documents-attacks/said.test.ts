@@ -60,6 +60,16 @@ describe.each(ERAS)("%s", (era) => {
     });
   });
 
+  describe("what is no grant", () => {
+    const target = attacked(era);
+
+    test("a word with two points at the beginning of a line: the other arguments are logged all the same", async () => {
+      const args = { filename: "a.md", content: "see\ncomponents.documents.title\n" };
+      await target().call("save_report", args);
+      expect(target().field.log("accepted").at(-1)?.arguments).toMatchObject({ filename: "a.md" });
+    });
+  });
+
   describe("a refused call", () => {
     const target = attacked(era);
 
