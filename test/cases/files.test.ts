@@ -1,4 +1,4 @@
-// Cases of kind `sec-fs`, by id. Two places judge paths: argument globs, which see text and no file system (DESIGN 5), and
+// Cases of kind `sec-fs`, by id. Two places judge paths: argument globs, which see text and no file system, and
 // the server that owns the files (the documents server, test/servers/documents). The files that toolgate itself opens are
 // opened by the command as a process here: none of them may make it wait or read without end.
 
@@ -87,7 +87,7 @@ describe("C185: prefixes and segments", () => {
   });
 });
 
-// DESIGN 5: globs judge text. That `out` is a link out of the root is for the server to see; what reaches it is exactly
+// Globs judge text. That `out` is a link out of the root is for the server to see; what reaches it is exactly
 // what the glob covered.
 test("C187: below a folder that is named, also a new file's name is judged by its text alone", async () => {
   const paths = ["out/new.txt", "out/../new.txt", "out/a/new.txt", "./out/new.txt", "out\\new.txt"];
@@ -121,7 +121,7 @@ describe("C190: names of other systems, and names that look like others", () => 
   const odd = ["C:\\p\\README.md:x", "\\\\?\\C:\\x", "photo\u202egnp.exe", "a\u200b.txt", "\u{e0041}.txt"];
   const plain = ["CON", "a.txt. ", "README.md:x"];
 
-  // The case denies all of them. DESIGN 5 knows no names of Windows: a name without a backslash is a name.
+  // The case denies all of them. Names of Windows are not known here: a name without a backslash is a name.
   test("C190: none is in a folder that is named; by `*` only those that are names here", async () => {
     const folder = await judged({ allow: ["mcp__hostile__act(path:reports/*)"] }, [...odd, ...plain]);
     expect([folder.decisions, folder.sent]).toEqual([all([...odd, ...plain], "ask"), []]);

@@ -132,7 +132,7 @@ describe("C214: half a surrogate pair", () => {
     ];
     const agent = await start([{ calls }, DONE], {});
     const turn = await agent.ask("go");
-    // Calls whose text cannot be read come last (DESIGN 2, `model`).
+    // Calls whose text cannot be read come last.
     expect(outcomes(turn)).toEqual([
       "data rejected invalid_arguments",
       "good ok success",
@@ -169,7 +169,7 @@ describe("C214: half a surrogate pair", () => {
   });
 });
 
-// DESIGN 3 refuses numbers that are not finite; what a double rounds is not refused but shown, digested and sent rounded.
+// Refused are numbers that are not finite; what a double rounds is not refused but shown, digested and sent rounded.
 test("C216: numbers are shown, digested and sent as the one value they were read as; what is not finite is refused", async () => {
   const raw = ["-0", "1e2", "1.0", "12345678901234567890", "1e999", "-1e999"];
   const calls = raw.map((number) => act(`{"n":${number}}`, number));
@@ -313,7 +313,7 @@ describe("C219: the seal on a verdict", () => {
     },
   );
 
-  // The case lets an old key verify until its approvals expire. DESIGN 10: there is one key; what was approved under
+  // The case lets an old key verify until its approvals expire. Here there is one key; what was approved under
   // another must be approved again. A no needs no key: it stands.
   test("C219: after the key is changed a yes must be given again, a no stands, and each call runs once", async () => {
     const steps = [{ calls: ["yes", "no", "open"].map((p) => act({ p }, p)) }, DONE];

@@ -42,7 +42,7 @@ describe("C049: an error with nothing inside", () => {
       expect([tool, outcome, status]).toEqual([tool, "failed tool_error", "error"]);
       expect(text).toBe(`failed (tool_error): the tool reported an error without a text\n${FAILED}`);
     }
-    // The case says `failed`. DESIGN 7: of a write whose server is not declared honest it is `result_unknown`.
+    // The case says `failed`. Here, of a write whose server is not declared honest it is `result_unknown`.
     for (const tool of ["act_empty", "act_bare"]) {
       const { outcome, status, text, effects } = await called(b, agent, tool);
       expect([tool, outcome, status, effects]).toEqual([tool, "result_unknown tool_error", "error", 1]);
@@ -88,7 +88,7 @@ describe("C053: a success that breaks its own output schema", () => {
   const more = { look: declared, act: declared, act_without: declared, act_wire: declared, look_wire: declared };
   const hostile = { calls, tools: tools(Object.keys(calls), more) };
 
-  // The case takes `ok, flagged`. DESIGN 7: so only where the host says `outputMismatch: "flag"`; else a write is unknown.
+  // The case takes `ok, flagged`. Here so only where the host says `outputMismatch: "flag"`; else a write is unknown.
   test("C053: of a write is unknown, happened once, and holds back the next; of a read is no answer", async () => {
     const start = () => startHostile(b, hostile);
     const agent = await start();
@@ -147,7 +147,7 @@ test("C056: a blob without a media type is a file of bytes; what is no base64 is
   await goesOn(b, agent, start, ["look", "look_bad"]);
 });
 
-// The case lets the pipe and all calls on it be lost. Here (DESIGN 7, 8) the answer alone is dropped: the call is unknown,
+// The case lets the pipe and all calls on it be lost. Here the answer alone is dropped: the call is unknown,
 // the connection lives, and what else is in flight on it gets its answer.
 test("C058: 12 MB of a write are an unknown outcome, sent once; a call beside it on the pipe is answered", async () => {
   const calls = { act: { do: "huge", bytes: 12_000_000 }, look: { do: "slow", ms: 2_000 } };
@@ -261,7 +261,7 @@ describe("C068: an answer that is no result yet", () => {
     look_banana: answers({ resultType: "banana", ...said("done") }),
   };
 
-  // The case says `failed`. DESIGN 7: a kind we cannot finish is no answer for a read and unknown for a write.
+  // The case says `failed`. Here a kind we cannot finish is no answer for a read and unknown for a write.
   test.each(["2025-11-25", "2026-07-28"])(
     "C068: is not taken for one, and nothing is sent again (%s)",
     async (protocol) => {

@@ -254,46 +254,53 @@ describe("C225: arguments that only their author knows to be secret", () => {
     call(name === "no_such" ? name : `mcp__echo__${name}`),
   );
 
-  // The host cannot mark arguments as secret: DESIGN has no such key, so nothing masks them in questions and reports.
-  test("C225: with DEBUG=* and --verbose they stand in questions, in reports of them, in the ledger and in the state alone", {
-    timeout: 120_000,
-  }, async () => {
-    place.configure([{ calls: step }, { say: "Done." }], {
-      mcpServers: { echo: command({ tools: listed, calls }) },
-      permissions: { allow: ["mcp__echo__look*"], ask: ["mcp__echo__act*"] },
-      tools: { "mcp__echo__look*": { effect: "read" } },
-    });
-    const asked = await json("run", "go", "--thread", "t1");
-    const lines = await run("approvals");
-    expect(asked.approvals.map((one: { arguments: unknown }) => one.arguments)).toEqual([
-      { password: PASSWORD },
-      { password: PASSWORD },
-    ]);
-    expect(lines.stdout).toContain(PASSWORD);
-    await json("approve", asked.approvals[0].approvalId);
-    const lost = await json("approve", asked.approvals[1].approvalId);
-    expect(lost.unknowns.map((one: { arguments: unknown }) => one.arguments)).toEqual([{ password: PASSWORD }]);
-    await run("unknowns");
-    await run("threads");
-    await run("tools");
-    await run("resolve", lost.unknowns[0].operationId, "--leave");
-    await run("reject", asked.approvals[0].approvalId);
+  // The host cannot mark arguments as secret: there is no such key, so nothing masks them in questions and reports.
+  test.skipIf(!process.env.LONG_TESTS)(
+    "C225: with DEBUG=* and --verbose they stand in questions, in reports of them, in the ledger and in the state alone",
+    {
+      timeout: 120_000,
+    },
+    async () => {
+      place.configure([{ calls: step }, { say: "Done." }], {
+        mcpServers: { echo: command({ tools: listed, calls }) },
+        permissions: { allow: ["mcp__echo__look*"], ask: ["mcp__echo__act*"] },
+        tools: { "mcp__echo__look*": { effect: "read" } },
+      });
+      const asked = await json("run", "go", "--thread", "t1");
+      const lines = await run("approvals");
+      expect(asked.approvals.map((one: { arguments: unknown }) => one.arguments)).toEqual([
+        { password: PASSWORD },
+        { password: PASSWORD },
+      ]);
+      expect(lines.stdout).toContain(PASSWORD);
+      await json("approve", asked.approvals[0].approvalId);
+      const lost = await json("approve", asked.approvals[1].approvalId);
+      expect(lost.unknowns.map((one: { arguments: unknown }) => one.arguments)).toEqual([{ password: PASSWORD }]);
+      await run("unknowns");
+      await run("threads");
+      await run("tools");
+      await run("resolve", lost.unknowns[0].operationId, "--leave");
+      await run("reject", asked.approvals[0].approvalId);
 
-    const streams = holders(heard, PASSWORD);
-    expect(streams.filter((stream) => stream.startsWith("stderr"))).toEqual([]);
-    expect(
-      streams.filter((stream) => !/^stdout of `(run|approvals|approve|reject|unknowns|resolve)[ `]/.test(stream)),
-    ).toEqual([]);
-    for (const stream of streams.filter((one) => one.includes("--json"))) {
-      const { approvals, unknowns, ...rest } = JSON.parse(heard[stream] as string);
-      expect([approvals.length + unknowns.length > 0, JSON.stringify(rest).includes(PASSWORD)]).toEqual([true, false]);
-    }
-    const stored = storedTexts(join(place.folder, ".toolgate"));
-    expect(holders(stored, PASSWORD).filter((name) => !name.startsWith("toolgate.sqlite"))).toEqual([
-      "operations.arguments",
-      "writes.value",
-    ]);
-  });
+      const streams = holders(heard, PASSWORD);
+      expect(streams.filter((stream) => stream.startsWith("stderr"))).toEqual([]);
+      expect(
+        streams.filter((stream) => !/^stdout of `(run|approvals|approve|reject|unknowns|resolve)[ `]/.test(stream)),
+      ).toEqual([]);
+      for (const stream of streams.filter((one) => one.includes("--json"))) {
+        const { approvals, unknowns, ...rest } = JSON.parse(heard[stream] as string);
+        expect([approvals.length + unknowns.length > 0, JSON.stringify(rest).includes(PASSWORD)]).toEqual([
+          true,
+          false,
+        ]);
+      }
+      const stored = storedTexts(join(place.folder, ".toolgate"));
+      expect(holders(stored, PASSWORD).filter((name) => !name.startsWith("toolgate.sqlite"))).toEqual([
+        "operations.arguments",
+        "writes.value",
+      ]);
+    },
+  );
 
   test("C225: --json stays one object on stdout when LangChain is told to trace itself", async () => {
     place.configure([{ say: "Hello." }]);

@@ -7,7 +7,7 @@ import { describe, expect, test } from "vitest";
 import { CANARY } from "./field.js";
 import { grant, newId } from "./grants.js";
 import { hardLinks, irregular, links, notText, type Put, tooLarge } from "./standing.js";
-import { attacked, ERAS, type Target } from "./target.js";
+import { attacked, SAMPLED, type Target } from "./target.js";
 import { NOTHING } from "./tree.js";
 
 const leadOut = [...links, ...irregular, ...hardLinks];
@@ -28,7 +28,7 @@ async function standing(target: Target, path: string, put: Put, run: () => Promi
   rmSync(join(target.field.outside, "pipe"), { force: true });
 }
 
-describe.each(ERAS)("%s", (era) => {
+describe.each(SAMPLED)("%s", (era) => {
   const target = attacked(era);
 
   describe("a document that is", () => {

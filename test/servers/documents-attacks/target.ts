@@ -12,6 +12,8 @@ import { NOTHING } from "./tree.js";
 
 export const ERAS = ["2025-11-25", "2026-07-28"] as const;
 export type Era = (typeof ERAS)[number];
+/** Eras of attacks that are the same in both: one of them, or with LONG_TESTS (`npm run test:long`) each. */
+export const SAMPLED: readonly Era[] = process.env.LONG_TESTS ? ERAS : ["2026-07-28"];
 
 /** What every request of 2026-07-28 carries. */
 export const ENVELOPE = {

@@ -7,7 +7,7 @@ import { describe, expect, test } from "vitest";
 import type { Message } from "../../support/rpc.js";
 import { onField } from "./field.js";
 import { approved, grant, newId } from "./grants.js";
-import { attacked, ENVELOPE, ERAS, type Era, Target, targetOn } from "./target.js";
+import { attacked, ENVELOPE, ERAS, type Era, SAMPLED, Target, targetOn } from "./target.js";
 import { NOTHING } from "./tree.js";
 
 const CLOSED = { field: "approval_token", rule: "is for an operation that was closed" };
@@ -65,7 +65,7 @@ const strangers: readonly [string, string, number][] = [
   ["a path", "../../outside", -32601],
 ];
 
-describe.each(ERAS)("%s", (era) => {
+describe.each(SAMPLED)("%s", (era) => {
   describe("a line that is", () => {
     const target = attacked(era);
     test.each(lines)("%s: nothing is carried out, and the next request is served", async (_what, line) => {
