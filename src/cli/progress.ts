@@ -46,6 +46,8 @@ function describe(event: unknown): Line | undefined {
       return fields["phase"] === "sent"
         ? { text: `→ ${word("alias")} (${word("effect")})` }
         : { text: `← ${word("alias")}: ${word("status")}${word("message") && `: ${word("message")}`}` };
+    case "toolgate.read_back":
+      return { text: `· asking ${word("tool")} whether ${word("alias")} happened` };
     default:
       return undefined;
   }

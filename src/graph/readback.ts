@@ -30,12 +30,19 @@ export async function readBack(
   host: Host,
   rows: readonly OperationRow[],
   snapshot: ToolSnapshot | undefined,
+  tell: ((event: object) => void) | undefined,
 ): Promise<boolean> {
   let made = false;
   for (const row of rows) {
     const reconcile = reconcileOf(host, row);
     if (reconcile === undefined) continue;
     made = true;
+    tell?.({
+      type: "toolgate.read_back",
+      operationId: row.operation.id,
+      alias: row.operation.alias,
+      tool: reconcile.tool,
+    });
     await host.quiet(row.operation.id);
     if ((await host.ledger.row(row.operation.id))?.outcome?.status !== "result_unknown") continue;
     const { found, detail } = await ask(host, row, reconcile, snapshot);

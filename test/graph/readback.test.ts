@@ -235,6 +235,22 @@ describe("before the world is taken at its word", () => {
   });
 });
 
+test("a run's stream says that a server is asked", async () => {
+  const agent = await start({ act: { do: "silent" }, look: LOOKUP });
+  const events: unknown[] = [];
+  const stream = await agent.toolgate.graph.stream(
+    { messages: [{ role: "user", content: "go" }] },
+    { configurable: { thread_id: "t1" }, durability: "sync", streamMode: "custom" },
+  );
+  for await (const event of stream) events.push(event);
+  expect(events).toContainEqual({
+    type: "toolgate.read_back",
+    operationId: (await agent.toolgate.ledger.operations("t1"))[0]?.operationId,
+    alias: "mcp__s__act",
+    tool: "mcp__s__look",
+  });
+});
+
 describe("what the host fills in", () => {
   test("a host's own tool gets it too, and the model's own value is refused", async () => {
     const seen: unknown[] = [];

@@ -25,7 +25,7 @@ export function discover(host: Host) {
         "open it with that version, or start a new thread",
       );
     }
-    await readBackUnknown(host, state, threadOf(runtime)); // V4
+    await readBackUnknown(host, state, runtime); // V4
     const repaired = await repair(host, state, threadOf(runtime)); // V1
     const published = await publish(host, state, runtime);
     return { ...repaired?.update, ...published };
@@ -33,14 +33,15 @@ export function discover(host: Host) {
 }
 
 /** V4 */
-async function readBackUnknown(host: Host, state: GraphState, threadId: string): Promise<void> {
+async function readBackUnknown(host: Host, state: GraphState, runtime: LangGraphRunnableConfig): Promise<void> {
   if (host.settings.readBacks.length === 0) return;
+  const threadId = threadOf(runtime);
   const { scope, haltScope } = host.config;
   const place = { threadId, scope, haltScope, turnId: "", proposalId: "", ledgerSeq: state.ledgerSeq };
   const { unknownWrites } = await host.ledger.standing({ ...place, writes: [] });
   if (unknownWrites.length === 0) return; // the usual case writes nothing
   const snapshot = state.snapshot === undefined ? undefined : await host.catalog.snapshot(state.snapshot.id);
-  await readBack(host, await host.ledger.unknowns(threadId), snapshot);
+  await readBack(host, await host.ledger.unknowns(threadId), snapshot, runtime.writer);
 }
 
 /** Servers that this branch of a thread uses: those connected at the start, and those the model asked for. */

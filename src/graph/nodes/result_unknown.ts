@@ -26,7 +26,7 @@ export function resultUnknown(host: Host) {
   return async (state: GraphState, runtime: LangGraphRunnableConfig): Promise<GraphUpdate> => {
     const threadId = threadOf(runtime);
     await host.ledger.sweep({ threadId, reads: false });
-    const batch = await readBackFirst(host, state, threadId);
+    const batch = await readBackFirst(host, state, runtime);
     if (!batch) return { operations: [] };
     const open = openUnknowns(batch);
     if (open.length === 0) return follow(host, state, batch, ""); // U1
@@ -56,10 +56,15 @@ export function resultUnknown(host: Host) {
 }
 
 /** The batch, once the host's declared read-backs have been made. (U1) */
-async function readBackFirst(host: Host, state: GraphState, threadId: string): Promise<Batch | undefined> {
+async function readBackFirst(
+  host: Host,
+  state: GraphState,
+  runtime: LangGraphRunnableConfig,
+): Promise<Batch | undefined> {
+  const threadId = threadOf(runtime);
   const batch = await loadBatch(host, state, threadId);
   if (!batch) return undefined;
-  const made = await readBack(host, openUnknowns(batch), batch.snapshot);
+  const made = await readBack(host, openUnknowns(batch), batch.snapshot, runtime.writer);
   return made ? loadBatch(host, state, threadId) : batch;
 }
 
