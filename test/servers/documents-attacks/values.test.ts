@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "vitest";
 import { approved, grant, newId } from "./grants.js";
-import { attacked, ERAS } from "./target.js";
+import { attacked, SAMPLED } from "./target.js";
 import { NOTHING } from "./tree.js";
 
 const CONTENT = "must be a string of 1 to 8000 characters";
@@ -54,7 +54,7 @@ const grants: readonly [string, unknown][] = [
 
 let right = 0;
 
-describe.each(ERAS)("%s", (era) => {
+describe.each(SAMPLED)("%s", (era) => {
   const target = attacked(era);
 
   describe("contents", () => {

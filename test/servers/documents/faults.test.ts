@@ -37,7 +37,22 @@ async function told(id: string, server: RpcProcess) {
 }
 
 const whole = { "a.md": report.content };
-describe.each<[string, string | undefined, string, Record<string, string>, boolean | null, string]>([
+/** One fault of each kind at each place; with LONG_TESTS (`npm run test:long`) all of them. */
+const SAMPLE = [
+  "enospc-before-begin",
+  "eio-after-create",
+  "enospc-after-12-bytes",
+  "fsync",
+  "eio-before-directory",
+  "eio-before-ended",
+  "kill-after-take",
+  "kill-after-begin",
+  "kill-after-create",
+  "kill-after-write",
+  "kill-after-ended",
+];
+type Row = [string, string | undefined, string, Record<string, string>, boolean | null, string];
+const FAULTS: Row[] = [
   // fault, status, message, reports after it, carried out, detail
   [
     "enospc-before-take",
@@ -160,7 +175,14 @@ describe.each<[string, string | undefined, string, Record<string, string>, boole
   ["kill-after-fsync", undefined, "", whole, true, "carried out: `a.md` has the whole content"],
   ["kill-after-directory", undefined, "", whole, true, "carried out: `a.md` has the whole content"],
   ["kill-after-ended", undefined, "", whole, true, "carried out: `a.md` was saved"],
-])("%s", (fault, status, message, after, carriedOut, detail) => {
+];
+
+test("the sample is of faults there are", () => {
+  expect(SAMPLE.filter((name) => !FAULTS.some(([fault]) => fault === name))).toEqual([]);
+});
+
+describe.each(FAULTS.filter(([fault]) => process.env.LONG_TESTS || SAMPLE.includes(fault)))("%s", (...row) => {
+  const [fault, status, message, after, carriedOut, detail] = row;
   test("is answered as what it is; a fresh process tells the truth; no second file, no second use", async () => {
     const id = newId();
     const answer = await broken(fault, id);
