@@ -155,7 +155,7 @@ describe.each(PROTOCOLS)("G11 S2 over MCP %s", (protocol) => {
   });
 
   test("a server that says its grant aloud: in a result, an error, its definitions and its last words", async () => {
-    const aloud = `you sent {{grant}}, in other words {{grant64}} (${VISIBLE})`;
+    const aloud = `you sent {{grant}}, in other words {{grant64}}, or {{headless}} with {{signature}} (${VISIBLE})`;
     const told = (status: string, field = "filename") => ({
       content: [{ type: "text", text: aloud }],
       structuredContent: { status, message: aloud, data: { [field]: aloud } },

@@ -1,6 +1,6 @@
 // Between a host and a server over stdio, for tests that have to know a grant: it keeps every line the host sent, and fills
 // the last grant into what the server says, on stdout and stderr, where that has `{{grant}}` (or, as Base64 of something
-// longer, `{{grant64}}`).
+// longer, `{{grant64}}`; without its header, `{{headless}}`; of its signature, `{{signature}}`).
 //
 //   node tee.mjs KEPT SERVER_FILE
 
@@ -15,7 +15,11 @@ server.stdin.on("error", () => {}); // it is gone; the exit says so
 
 let grant = "";
 const filled = (line) =>
-  line.replaceAll("{{grant}}", grant).replaceAll("{{grant64}}", Buffer.from(`sent ${grant} by you`).toString("base64"));
+  line
+    .replaceAll("{{grant}}", grant)
+    .replaceAll("{{grant64}}", Buffer.from(`sent ${grant} by you`).toString("base64"))
+    .replaceAll("{{headless}}", grant.split(".").slice(1).join("."))
+    .replaceAll("{{signature}}", grant.split(".").at(-1));
 
 createInterface({ input: process.stdin })
   .on("line", (line) => {
