@@ -8,7 +8,7 @@ import { createOwner } from "../../src/adapters/ledger/owner.js";
 import type { Ledger } from "../../src/execution/ledger.js";
 import { bench, type Turn } from "../support/agent.js";
 import { formatProblems } from "../support/provider-format.js";
-import { answer, answers, call, DONE, desk, outcomes, PROTOCOLS, READ, SEARCH, said, save, toolText } from "./desk.js";
+import { answer, answers, call, DONE, desk, outcomes, READ, SAMPLED, SEARCH, said, save, toolText } from "./desk.js";
 
 const b = bench();
 
@@ -33,7 +33,7 @@ const looksIntoLog = {
   absent: said("ok", { carried_out: false, final: true, detail: "it never began" }),
 };
 
-describe.each(PROTOCOLS)("S2 over MCP %s", (protocol) => {
+describe.each(SAMPLED)("S2 over MCP %s", (protocol) => {
   const w = desk(b, protocol);
 
   const exact = {

@@ -11,6 +11,8 @@ import { stdio } from "../support/agent.js";
 
 export const PROTOCOLS = ["2026-07-28", "2025-11-25"] as const;
 export type Protocol = (typeof PROTOCOLS)[number];
+/** For what does not depend on the version: one of them, or with LONG_TESTS (`npm run test:long`) each. */
+export const SAMPLED: readonly Protocol[] = process.env.LONG_TESTS ? PROTOCOLS : ["2026-07-28"];
 
 export const SEARCH = "mcp__documents__search_documents";
 export const READ = "mcp__documents__read_document";
