@@ -1,12 +1,26 @@
 import { defineConfig } from "vitest/config";
 
+/** Folders whose tests share nothing but what they import: loaded once for all of their files. */
+const PURE = ["approval", "catalog", "config", "execution", "model", "observation", "policy", "store"];
+const pure = PURE.map((folder) => `test/${folder}/**/*.test.ts`);
+
 export default defineConfig({
   test: {
-    include: ["test/**/*.test.ts"],
     testTimeout: 30_000,
     hookTimeout: 60_000,
-    globalSetup: ["test/support/compile.ts"],
     pool: "forks",
     maxWorkers: 2,
+    projects: [
+      { extends: true, test: { name: "rooms", include: pure, isolate: false } },
+      {
+        extends: true,
+        test: {
+          name: "whole",
+          include: ["test/**/*.test.ts"],
+          exclude: pure,
+          globalSetup: ["test/support/compile.ts"],
+        },
+      },
+    ],
   },
 });
