@@ -12,7 +12,6 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -21,6 +20,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { readLog } from "../../servers/log.js";
 import { SAVE, shippedConfig } from "../documents/desk.js";
 import { serverFile } from "../support/compile.js";
+import { freePort } from "../support/ports.js";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const REPORT = "# Report\n";
@@ -29,16 +29,6 @@ let folder = "";
 let server: ChildProcess;
 let client: Client;
 const inFolder = (...names: string[]) => join(folder, ...names);
-
-/** A port that nobody listens on now. */
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, "127.0.0.1");
-  await once(probe, "listening");
-  const { port } = probe.address() as { port: number };
-  probe.close();
-  await once(probe, "close");
-  return port;
-}
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "toolgate-studio-documents-"));

@@ -3,7 +3,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { copyFileSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -11,6 +10,7 @@ import { Client } from "@langchain/langgraph-sdk";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { readLog } from "../../servers/log.js";
 import { stdio } from "../support/agent.js";
+import { freePort } from "../support/ports.js";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const trigger = (environment: string, id: string) => ({ name: "mcp__deploy__trigger", args: { environment }, id });
@@ -21,16 +21,6 @@ let server: ChildProcess;
 let client: Client;
 let url = "";
 const log = () => readLog(join(folder, "server.jsonl"), "effect");
-
-/** A port that nobody listens on now. */
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, "127.0.0.1");
-  await once(probe, "listening");
-  const { port } = probe.address() as { port: number };
-  probe.close();
-  await once(probe, "close");
-  return port;
-}
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "toolgate-studio-"));
