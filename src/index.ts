@@ -15,6 +15,7 @@ import { createOwner } from "./adapters/ledger/owner.js";
 import { createSqliteLedger } from "./adapters/ledger/sqlite.js";
 import { createServers } from "./adapters/mcp/servers.js";
 import { resolveModel } from "./adapters/model/resolve.js";
+import { openPostgres } from "./adapters/postgres/open.js";
 import { createSchemaChecker } from "./adapters/schema/checker.js";
 import { CheckpointSerializer } from "./adapters/store/checkpoint-serde.js";
 import { openCheckpointer } from "./adapters/store/checkpointer.js";
@@ -76,6 +77,11 @@ export interface ToolgateOptions {
   readonly tools?: readonly StructuredToolInterface[];
   /** Who answers questions in a run. **Contract:** may throw or return undefined; then nobody is identified. @default the run's `langgraph_auth_user` */
   readonly identify?: (runtime: LangGraphRunnableConfig) => string | undefined;
+  /**
+   * Names this machine among those that share a store: whether a process of another machine still lives is decided by its
+   * lease alone. Set it where containers or virtual machines share a machine id. @default the operating system's id
+   */
+  readonly machine?: string;
   /** The clock, in epoch milliseconds, for expiry, leases and the ledger's times. @default Date.now */
   readonly now?: () => number;
 }
@@ -122,7 +128,7 @@ export async function createToolgate(options: ToolgateOptions): Promise<Toolgate
     );
 
   const now = options.now ?? Date.now;
-  const owners = ownersOf();
+  const owners = ownersOf(options.machine);
   const stores = openStores(config, { now, liveness: owners.liveness });
   const ledger = options.ledger ?? stores.ledger;
   const { redact, hide } = openRedactor(config.secrets, [GRANT_START]);
@@ -147,6 +153,7 @@ export async function createToolgate(options: ToolgateOptions): Promise<Toolgate
     secret: config.approvals.secret ?? randomBytes(32).toString("base64url"),
     identify: options.identify ?? authenticatedUser,
     now,
+    steady: () => performance.now(),
     newId: () => randomBytes(16).toString("hex"),
     every,
     after,
@@ -187,7 +194,7 @@ export async function createToolgate(options: ToolgateOptions): Promise<Toolgate
       await Promise.all([servers.close(), Promise.allSettled([...late.values()])]);
       await checker.close();
       await ledger.close();
-      stores.close();
+      await stores.close();
       owners.end();
     }),
   };
@@ -215,7 +222,7 @@ interface Stores {
   readonly ledger: Ledger;
   readonly results: ResultStore;
   readonly checkpointer: BaseCheckpointSaver;
-  readonly close: () => void;
+  readonly close: () => Promise<void>;
 }
 
 function openStores(config: Config, deps: LedgerDeps): Stores {
@@ -225,7 +232,7 @@ function openStores(config: Config, deps: LedgerDeps): Stores {
         ledger: createMemoryLedger(deps),
         results: createMemoryResults(),
         checkpointer: new MemorySaver(new CheckpointSerializer()),
-        close: () => undefined,
+        close: async () => undefined,
       };
     case "sqlite": {
       const db = openDatabase(config.store.path);
@@ -233,15 +240,13 @@ function openStores(config: Config, deps: LedgerDeps): Stores {
         ledger: createSqliteLedger(db, deps),
         results: createSqliteResults(db),
         checkpointer: openCheckpointer(db),
-        close: () => db.close(),
+        close: async () => {
+          db.close();
+        },
       };
     }
     case "postgres":
-      throw new ToolgateError(
-        "config_invalid",
-        "`store.kind` is `postgres`, which this version does not have",
-        "use `sqlite` or `memory`",
-      );
+      return openPostgres(config.store.url, deps);
   }
 }
 
@@ -280,14 +285,14 @@ function refuseClashes(tools: readonly StructuredToolInterface[]): void {
 }
 
 /** One owner a run, forgotten when it holds nothing any more. */
-function ownersOf() {
-  const { liveness, end } = createOwner();
+function ownersOf(machine: string | undefined) {
+  const { liveness, end } = createOwner(machine);
   end(); // only its eyes are used
   const living = new Set<ReturnType<typeof createOwner>>();
   return {
     liveness,
     next() {
-      const handle = createOwner();
+      const handle = createOwner(machine);
       const held = new Set<string>();
       living.add(handle);
       return {

@@ -53,6 +53,7 @@ describe("surface", () => {
       "server_failed",
       "store_failed",
       "store_version",
+      "thread_invalid",
       "usage",
     ]);
   });

@@ -18,6 +18,7 @@ export const ERROR_CODES = [
   "server_failed",
   "store_failed",
   "store_version",
+  "thread_invalid",
   "usage",
 ] as const;
 export type ErrorCode = (typeof ERROR_CODES)[number];

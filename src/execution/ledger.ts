@@ -6,13 +6,16 @@
 //   L2. A claim checks thread and scope, verdict, expiry, single use, both guards and the halt in ONE transaction with
 //       the state change. Everything it was told from outside is only a hint.
 //   L3. A verdict is consumed by exactly one claim, in that transaction.
-//   L4. Every change after a claim names the fence it was given; an older fence changes nothing.
+//   L4. Every change after a claim names the fence it was given; an older fence changes nothing. Whoever takes over what
+//       a gone owner left raises the fence.
 //   L5. Writes of a thread are numbered in the claim's transaction; numbers never repeat within a thread.
 //   L6. First wins: a second verdict, refusal, settlement or resolution of the same thing changes nothing and is told
 //       what stands.
 //   L7. When a method that writes has returned, what it wrote survives SIGKILL (SQLite: synchronous=FULL).
+//   L8. A thread is held by one run at a time. While it is, no other run proposes, asks, claims, begins or refuses in it.
 //
-// Every adapter passes `test/conformance/ledger.ts`. Times are epoch milliseconds of the adapter's clock.
+// Every adapter passes `test/conformance/ledger.ts`. Times are epoch milliseconds of the store's clock where it has one,
+// of the host's elsewhere.
 
 import type {
   ApprovalRequest,
@@ -85,8 +88,8 @@ export interface Standing {
   readonly finalMade: boolean;
   /** Calls of this turn that a person rejected, other than of this proposal: one rejection does not touch its siblings. */
   readonly rejections: readonly { readonly server: string; readonly tool: string; readonly argumentsDigest: Digest }[];
-  /** Writes whose outcome is unknown, of this thread (of this scope, with their server, under `haltScope: "server"`). */
-  readonly unknownWrites: readonly (WriteRef & { readonly server: string | null })[];
+  /** Writes whose outcome is unknown, of this thread (`own`), and under `haltScope: "server"` of this scope's others. */
+  readonly unknownWrites: readonly (WriteRef & { readonly server: string | null; readonly own: boolean })[];
   /** Earlier identical writes, by operation id of the batch; an operation is never its own repeat. */
   readonly repeats: ReadonlyMap<Digest, readonly WriteRef[]>;
   /** Writes of the thread numbered above `ledgerSeq` that are not of this proposal (rejected and unavailable ones aside). */
@@ -176,6 +179,11 @@ export type ClaimResult =
   /** A guard hit nobody was shown, or an `ask` without a valid verdict: nothing of the batch was claimed. */
   | { readonly kind: "ask"; readonly operationIds: readonly Digest[] };
 
+export type EnterResult =
+  | { readonly kind: "entered" }
+  /** The thread is another run's, which may live. */
+  | { readonly kind: "busy"; readonly owner: Owner };
+
 export type BeginResult =
   | { readonly kind: "dispatching"; readonly sentAt: number }
   /** The thread was halted since the claim; the row is settled `rejected (halted)`. */
@@ -214,8 +222,21 @@ export interface Ledger {
   putSnapshot(snapshot: ToolSnapshot): Promise<void>;
   snapshot(id: Digest): Promise<ToolSnapshot | undefined>;
 
-  /** Records a model request and the proposal it led to. Idempotent by request id. */
-  propose(record: ModelRequestRecord): Promise<void>;
+  /**
+   * Takes a thread for a run (L8). What a gone owner left in it is fenced off: its claims lapse, its unsettled writes are
+   * `result_unknown`. Rejects with nothing else than the adapter's failures.
+   */
+  enter(threadId: string, owner: Owner, leaseMs: number): Promise<EnterResult>;
+  /** Gives the thread back. Of another's thread: nothing. */
+  leave(threadId: string, owner: Owner): Promise<void>;
+  /** Extends the lease of everything in flight under this owner. False: there is nothing, or another took it over. */
+  renew(owner: Owner, leaseMs: number): Promise<boolean>;
+
+  /**
+   * Records a model request and the proposal it led to. Idempotent by request id. `run` names the run that asks, here and
+   * below: rejects with `already_running` when the thread is another's. (L8)
+   */
+  propose(record: ModelRequestRecord, run?: Owner): Promise<void>;
   proposal(proposalId: string): Promise<Proposal | undefined>;
   /** Model requests of a turn, oldest first. */
   modelRequests(threadId: string, turnId: string): Promise<ModelRequestRecord[]>;
@@ -231,7 +252,7 @@ export interface Ledger {
    * Inserts what is missing: the operation as `proposed`, and its request. An open request for the operation that shows
    * as much (`seen`, definition, injected parameters) stays; one that does not is replaced, and its verdict, if any, no longer counts.
    */
-  ask(requests: readonly NewRequest[]): Promise<Asked[]>;
+  ask(requests: readonly NewRequest[], run?: Owner): Promise<Asked[]>;
   /** The current request of each operation, with its answer. */
   asked(operationIds: readonly Digest[]): Promise<Asked[]>;
   request(approvalId: string): Promise<Asked | undefined>;
@@ -250,8 +271,6 @@ export interface Ledger {
   claim(batch: ClaimBatch): Promise<ClaimResult>;
   /** `claimed` becomes `dispatching`, on disk before this returns. Checks the fence and the halt again. */
   begin(operationId: Digest, fence: number): Promise<BeginResult>;
-  /** Extends the lease of everything in flight under this owner. */
-  renew(owner: Owner, leaseMs: number): Promise<void>;
   /** Settles a claimed or dispatching operation. False when the fence is old. */
   settle(settlement: Settlement): Promise<boolean>;
   /** An answer that came after the row became `result_unknown`. False when it is settled otherwise by now. */
@@ -263,7 +282,7 @@ export interface Ledger {
    */
   readBack(operationId: Digest, found: Omit<ReadBack, "at">): Promise<OperationRow | undefined>;
   /** Settles operations that were never claimed. Returns the rows as they now stand (L6). */
-  refuse(refusals: readonly Refusal[]): Promise<OperationRow[]>;
+  refuse(refusals: readonly Refusal[], run?: Owner): Promise<OperationRow[]>;
   /**
    * Settles what the owner of a dead process left in `dispatching`: a write as `result_unknown`; a read as `unavailable`,
    * only when `reads` says so (it might also run again). A row in `claimed` with a dead owner becomes claimable by itself.
@@ -285,11 +304,16 @@ export interface Ledger {
 }
 
 /** Whether the owner of a row may still act. `unknown` (another machine): the lease decides. */
-export type OwnerLiveness = (owner: Owner, operationId: Digest) => "alive" | "gone" | "unknown";
+export type OwnerLiveness = (owner: Owner, operationId: string) => "alive" | "gone" | "unknown";
+
+/** What a run is known by, among the operations an owner has in flight. */
+export function runKey(threadId: string): string {
+  return `thread:${threadId}`;
+}
 
 /** What a ledger adapter is given. */
 export interface LedgerDeps {
-  /** Epoch milliseconds. */
+  /** Epoch milliseconds; asked only by stores without a clock of their own. */
   readonly now: () => number;
   readonly liveness: OwnerLiveness;
 }

@@ -2,7 +2,8 @@
 //
 //   M1. States only move forward. The three ways back into `claimed` (nothing was sent: an abandoned claim, a write
 //       that never reached `dispatching`; or sending again is harmless: a read) raise fence and attempt.
-//   M2. A write that was being sent by an owner that is gone is `result_unknown`, never anything better.
+//   M2. A write that was being sent by an owner that is gone is `result_unknown`, never anything better; the fence is raised
+//       with it, so that an owner that was only cut off changes nothing any more.
 
 import {
   type Digest,
@@ -147,7 +148,12 @@ export function lost(row: OperationRow, now: number, write = row.operation.effec
       : "the process that sent it is gone without a record of the answer",
     evidence: { attempted: true, how: "host_gone" },
   };
-  return settled(row, outcome, now);
+  return settled(fenced(row), outcome, now);
+}
+
+/** A row that its owner can no longer change. */
+export function fenced(row: OperationRow): OperationRow {
+  return { ...row, fence: row.fence + 1 };
 }
 
 /** What a person said of an unknown outcome, as its outcome. What was seen on the wire stays with it. */

@@ -8,19 +8,25 @@
 //   X6. A cancelled run begins nothing more; what is in flight is settled. A write in flight is never cancelled.
 //   X7. An answer after the deadline is evidence: it is stored with the row by the process that sent.
 //   X8. What a server said is made fit to be kept before anything keeps it; what is judged is what the server said.
+//   X9. An outcome that the store does not take is kept in memory and offered again for a while; it is never found out by
+//       sending again. What could not be marked `dispatching` is not sent.
 
 import {
   type Digest,
   type EffectClass,
   type Operation,
   type Outcome,
-  type Owner,
   type ResultRef,
   rejected,
+  ToolgateError,
 } from "../contracts/index.js";
 import { classify, type Findings, type Terms } from "./classify.js";
-import type { Ledger } from "./ledger.js";
+import type { BeginResult, Ledger, Settlement } from "./ledger.js";
 import type { Call, CallEvidence } from "./server.js";
+
+/** Milliseconds between two tries to store an outcome, and in all: a store that comes back within it has lost nothing. */
+const RETRY_MS = 250;
+const INSIST_MS = 30_000;
 
 /** A claimed operation with its way out. */
 export interface Dispatch {
@@ -45,18 +51,16 @@ export interface Ran {
 
 export interface RunDeps {
   readonly ledger: Ledger;
-  readonly owner: Owner;
-  readonly leaseMs: number;
-  /** Epoch milliseconds. */
-  readonly now: () => number;
+  /** Whether this run's lease is still good. Asked just before the first byte. */
+  readonly good: () => boolean;
   /** Says that an operation, held since before its claim, is no longer in flight: whoever looks may take its owner for gone. */
   readonly release: (operationId: Digest) => void;
   /** Makes words of a server fit to be kept: without the host's secrets, bounded. Contract: must not throw. */
   readonly words: (text: string) => string;
   /** Stores a result's body for the thread, likewise without the host's secrets. */
   readonly keep: (result: unknown) => Promise<ResultRef>;
-  /** Calls back every so many milliseconds until the returned function is called. */
-  readonly every: (ms: number, tick: () => void) => () => void;
+  /** Resolves after so many milliseconds. */
+  readonly wait: (ms: number) => Promise<void>;
   /** Takes the wait for a late answer, which outlives the run, so that closing and read-backs wait for it. */
   readonly background: (work: Promise<unknown>, operationId: Digest) => void;
   /** Contract: must not throw. */
@@ -74,16 +78,6 @@ export async function runBatch(
   const ran: Ran[] = [];
   const listening = new Set<Digest>();
   let unknownWrite: Operation | undefined;
-  const lease = { until: deps.now() + deps.leaseMs };
-  const stopHeartbeat = deps.every(Math.max(1, Math.floor(deps.leaseMs / 3)), () => {
-    const from = deps.now();
-    deps.ledger.renew(deps.owner, deps.leaseMs).then(
-      () => {
-        lease.until = from + deps.leaseMs;
-      },
-      () => undefined, // a lease that was lost shows before the send and, by its fence, when it settles
-    );
-  });
   try {
     for (const group of inOrder(dispatches, options.parallelReads)) {
       if (options.signal?.aborted) break; // X6
@@ -91,7 +85,7 @@ export async function runBatch(
         group.map((dispatch) =>
           unknownWrite !== undefined && dispatch.terms.effect === "write"
             ? haltOne(dispatch, unknownWrite, deps)
-            : runOne(dispatch, deps, lease, listening, options.signal),
+            : runOne(dispatch, deps, listening, options.signal),
         ),
       );
       ran.push(...settled);
@@ -100,7 +94,6 @@ export async function runBatch(
       )?.operation;
     }
   } finally {
-    stopHeartbeat();
     for (const { operation } of dispatches) if (!listening.has(operation.id)) deps.release(operation.id);
   }
   return ran;
@@ -129,25 +122,25 @@ async function haltOne(dispatch: Dispatch, unknown: Operation, deps: RunDeps): P
     "halt",
     `the outcome of ${unknown.alias} is unknown; no write runs until it is settled`,
   );
-  await deps.ledger.settle({ operationId: operation.id, fence, outcome, sent: false });
+  await put(operation, { fence, outcome, sent: false }, deps);
   return { operationId: operation.id, outcome };
 }
 
 async function runOne(
   dispatch: Dispatch,
   deps: RunDeps,
-  lease: { readonly until: number },
   listening: Set<Digest>,
   signal: AbortSignal | undefined,
 ): Promise<Ran> {
-  const { operation, fence, terms } = dispatch;
-  const begun = await deps.ledger.begin(operation.id, fence); // X1
+  const { operation, terms } = dispatch;
+  const begun = await begin(dispatch, deps); // X1
+  if ("outcome" in begun) return begun;
   if (begun.kind === "lost") throw deps.takenOver(operation);
   if (begun.kind === "halted") {
     return { operationId: operation.id, ...(begun.row.outcome ? { outcome: begun.row.outcome } : {}) };
   }
   deps.progress({ phase: "sent", operation });
-  const call = dispatch.send(terms.effect === "read" ? signal : undefined, () => deps.now() < lease.until); // X2, X6
+  const call = dispatch.send(terms.effect === "read" ? signal : undefined, deps.good); // X2, X6
   const evidence = await call.evidence;
   const settled = await settle(dispatch, evidence, deps);
   if (evidence.how === "deadline") {
@@ -158,17 +151,48 @@ async function runOne(
   return settled;
 }
 
+/** X1, and X9: what could not be recorded is not sent. */
+async function begin(
+  { operation, fence }: Dispatch,
+  deps: RunDeps,
+): Promise<BeginResult | Required<Pick<Ran, "operationId" | "outcome">>> {
+  try {
+    return await deps.ledger.begin(operation.id, fence);
+  } catch (error) {
+    if (!isStoreFailure(error)) throw error;
+    const message = `the ledger could not be written before the send; nothing was sent: ${error.message}`;
+    const outcome: Outcome = { status: "unavailable", reason: "not_sent", by: "host", message };
+    await put(operation, { fence, outcome, sent: false }, deps);
+    return { operationId: operation.id, outcome };
+  }
+}
+
+/** X9 */
+async function put(operation: Operation, settlement: Omit<Settlement, "operationId">, deps: RunDeps): Promise<void> {
+  const stored = await insistently(() => deps.ledger.settle({ operationId: operation.id, ...settlement }), deps);
+  if (!stored) throw deps.takenOver(operation);
+}
+
+/** Tries again what the store refused for the moment: nobody else knows what we are about to write. (X9) */
+async function insistently<T>(write: () => Promise<T>, deps: RunDeps): Promise<T> {
+  for (let waited = 0; ; waited += RETRY_MS) {
+    try {
+      return await write();
+    } catch (error) {
+      if (!isStoreFailure(error) || waited >= INSIST_MS) throw error;
+      await deps.wait(RETRY_MS);
+    }
+  }
+}
+
+function isStoreFailure(error: unknown): error is ToolgateError {
+  return error instanceof ToolgateError && error.code === "store_failed";
+}
+
 async function settle(dispatch: Dispatch, evidence: CallEvidence, deps: RunDeps): Promise<Ran> {
   const { operation, fence } = dispatch;
   const { outcome, result } = await read(dispatch, evidence, deps);
-  const stored = await deps.ledger.settle({
-    operationId: operation.id,
-    fence,
-    outcome,
-    sent: evidence.attempted,
-    ...(result ? { result } : {}),
-  });
-  if (!stored) throw deps.takenOver(operation);
+  await put(operation, { fence, outcome, sent: evidence.attempted, ...(result ? { result } : {}) }, deps);
   return { operationId: operation.id, outcome, ...(result ? { result } : {}) };
 }
 
@@ -178,13 +202,14 @@ async function listen(dispatch: Dispatch, call: Call, deps: RunDeps): Promise<vo
     const evidence = await call.late;
     if (evidence?.response === undefined) return;
     const { outcome, result } = await read(dispatch, evidence, deps);
-    await deps.ledger.settleLate({
+    const settlement = {
       operationId: operation.id,
       fence,
       outcome: { ...outcome, evidence: { attempted: true, how: evidence.how, ...outcome.evidence, late: true } },
       sent: true,
       ...(result ? { result } : {}),
-    });
+    };
+    await insistently(() => deps.ledger.settleLate(settlement), deps);
   } finally {
     deps.release(operation.id);
   }
@@ -202,5 +227,5 @@ async function read(
   const judged = classify(evidence, dispatch.terms, findings);
   const outcome = { ...judged, message: deps.words(judged.message) }; // X8
   if (!arrived || outcome.reason === "too_large" || outcome.reason === "malformed") return { outcome };
-  return { outcome, result: await deps.keep(arrived.result) };
+  return { outcome, result: await insistently(() => deps.keep(arrived.result), deps) };
 }

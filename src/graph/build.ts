@@ -2,7 +2,9 @@
 // a fork loses those.
 
 import { AIMessage } from "@langchain/core/messages";
-import { type BaseCheckpointSaver, END, START, StateGraph } from "@langchain/langgraph";
+import { type BaseCheckpointSaver, END, type LangGraphRunnableConfig, START, StateGraph } from "@langchain/langgraph";
+import { ToolgateError } from "../contracts/index.js";
+import { held } from "./held.js";
 import type { Host } from "./host.js";
 import { approval } from "./nodes/approval.js";
 import { discover, serversInUse } from "./nodes/discover.js";
@@ -11,18 +13,18 @@ import { gate } from "./nodes/gate.js";
 import { model } from "./nodes/model.js";
 import { observe } from "./nodes/observe.js";
 import { resultUnknown } from "./nodes/result_unknown.js";
-import { type GraphState, Public, State } from "./state.js";
+import { type GraphState, type GraphUpdate, Public, STATE_VERSION, State } from "./state.js";
 
 /** Compiles the graph. Starts no server and needs no model: drawing it is free. */
 export function buildGraph(host: Host, checkpointer: BaseCheckpointSaver | undefined) {
   const graph = new StateGraph({ state: State, input: Public, output: Public })
-    .addNode("discover", discover(host))
-    .addNode("model", model(host))
-    .addNode("gate", gate(host))
-    .addNode("approval", approval(host))
-    .addNode("execute", execute(host))
-    .addNode("observe", observe(host))
-    .addNode("result_unknown", resultUnknown(host))
+    .addNode("discover", ours(discover(host)))
+    .addNode("model", ours(model(host)))
+    .addNode("gate", ours(gate(host)))
+    .addNode("approval", ours(approval(host)))
+    .addNode("execute", ours(execute(host)))
+    .addNode("observe", ours(observe(host)))
+    .addNode("result_unknown", ours(resultUnknown(host)))
     .addEdge(START, "discover")
     .addEdge("discover", "model")
     .addConditionalEdges("model", afterModel, ["gate", END])
@@ -32,7 +34,21 @@ export function buildGraph(host: Host, checkpointer: BaseCheckpointSaver | undef
     .addConditionalEdges("observe", afterObserve(host), ["result_unknown", "discover", "model"])
     .addConditionalEdges("result_unknown", afterResultUnknown, ["result_unknown", "model"]);
   const compiled = graph.compile({ name: "toolgate", ...(checkpointer ? { checkpointer } : {}) });
-  return compiled.withConfig({ recursionLimit: recursionLimit(host.config.limits.modelRequests) });
+  return held(compiled, host).withConfig({ recursionLimit: recursionLimit(host.config.limits.modelRequests) });
+}
+
+type Node = (state: GraphState, runtime: LangGraphRunnableConfig) => Promise<GraphUpdate> | GraphUpdate;
+
+/** A node that refuses a thread of a later version, wherever the thread was stopped: before anything is asked or sent. */
+function ours(node: Node): Node {
+  return (state, runtime) => {
+    if (state.stateVersion <= STATE_VERSION) return node(state, runtime);
+    throw new ToolgateError(
+      "store_version",
+      `this thread was saved by a later version of toolgate (state version ${state.stateVersion})`,
+      "open it with that version, or start a new thread",
+    );
+  };
 }
 
 /** Budgets end a turn; the recursion limit must not. */

@@ -150,7 +150,7 @@ function sendLocal(
  * answer to another question for its own.
  */
 function toolConfig({ configurable = {} }: LangGraphRunnableConfig, signal: AbortSignal | undefined) {
-  const theirs = Object.entries(configurable).filter(([key]) => !/^(__pregel_|checkpoint_)/.test(key));
+  const theirs = Object.entries(configurable).filter(([key]) => !/^(__pregel_|__toolgate_|checkpoint_)/.test(key));
   return { configurable: Object.fromEntries(theirs), signal: signal ?? new AbortController().signal };
 }
 

@@ -24,12 +24,14 @@ export interface Host {
   readonly model: () => Promise<BaseChatModel>;
   /** The host's own tools, by name. */
   readonly tools: ReadonlyMap<string, StructuredToolInterface>;
-  /** A new owner, for one run of `execute`: two runs of one process are two owners. */
+  /** A new owner, for one run: two runs of one process are two owners. */
   readonly newOwner: () => RunOwner;
   /** Key of the seal on verdicts. */
   readonly secret: string;
   /** Who answers in this run. Contract: may throw; then nobody is identified. */
   readonly identify: (runtime: LangGraphRunnableConfig) => string | undefined;
+  /** Milliseconds that never go back, whatever becomes of the clock; only differences mean something. */
+  readonly steady: () => number;
   /** Epoch milliseconds. */
   readonly now: () => number;
   /** A fresh random id of 128 bits. */
@@ -50,8 +52,8 @@ export interface Host {
 /** Who claims in one run, and what it has in flight. An operation is held before it is claimed. */
 export interface RunOwner {
   readonly owner: Owner;
-  readonly hold: (operationId: Digest) => void;
-  readonly release: (operationId: Digest) => void;
+  readonly hold: (operationId: string) => void;
+  readonly release: (operationId: string) => void;
 }
 
 /** Nobody in particular. */

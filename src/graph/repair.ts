@@ -5,6 +5,7 @@
 //   Z3. A tool message that answers no call there, or answers one twice, is nobody's word and is taken out.
 
 import { AIMessage, type BaseMessage, RemoveMessage, ToolMessage } from "@langchain/core/messages";
+import type { Owner } from "../contracts/index.js";
 import { loadBatch } from "./batch.js";
 import type { Host } from "./host.js";
 import { callsOf, withArguments } from "./messages.js";
@@ -45,6 +46,7 @@ export async function repair(
   host: Host,
   state: GraphState,
   threadId: string,
+  run: Owner | undefined,
 ): Promise<{ readonly messages: readonly BaseMessage[]; readonly update: GraphUpdate } | undefined> {
   const { open, strays } = gapsIn(state.messages);
   if (open.size === 0 && strays.size === 0) return undefined;
@@ -56,7 +58,7 @@ export async function repair(
   for (const [at, ids] of open) {
     const batch = await loadBatch(host, { ...state, messages: state.messages.slice(0, at + 1) }, threadId);
     if (!batch) continue;
-    const rows = await settleAll(host, batch, "it was withdrawn: the conversation went on; it was not run"); // Z2
+    const rows = await settleAll(host, batch, "it was withdrawn: the conversation went on; it was not run", run); // Z2
     const unanswered = batch.calls.filter(({ call }) => ids.has(call.callId));
     const settled = unanswered.flatMap(({ operation }) => rows.get(operation.id) ?? []);
     answers.set(at, await Promise.all(settled.map((row) => messageOf(host, batch, row, false))));

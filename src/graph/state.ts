@@ -1,6 +1,6 @@
 // The graph's state: small, plain, and worth nothing to whoever edits it (G9). What may run is in the host's own stores.
 
-import { DeltaValue, MessagesDeltaValue, messagesDeltaReducer, StateSchema } from "@langchain/langgraph";
+import { DeltaValue, MessagesDeltaValue, messagesDeltaReducer, ReducedValue, StateSchema } from "@langchain/langgraph";
 import { z } from "zod";
 import { Decision, Digest, EffectClass, OutcomeStatus, SnapshotSummary } from "../contracts/index.js";
 
@@ -47,20 +47,25 @@ const Messages = new DeltaValue(MessagesDeltaValue.valueSchema, {
   jsonSchemaExtra: { langgraph_type: "messages", description: "A list of chat messages" },
 });
 
+/** The last value written counts: a jump can make two nodes run in one step, and neither authorises anything. */
+function last<T>(schema: z.ZodType<T>) {
+  return new ReducedValue(schema, { inputSchema: schema, reducer: (_before: T, after: T) => after });
+}
+
 /** The public face: what goes in and what `invoke` returns. */
 export const Public = new StateSchema({ messages: Messages });
 
 export const State = new StateSchema({
   messages: Messages,
   snapshot: SnapshotSummary.optional(),
-  operations: z.array(OperationView).default([]),
-  halt: HaltView.default({ halted: false, operations: [] }),
+  operations: last(z.array(OperationView).default([])),
+  halt: last(HaltView.default({ halted: false, operations: [] })),
   /** The highest number, in the ledger, of a write this branch of the thread has seen. */
-  ledgerSeq: z.number().default(0),
+  ledgerSeq: last(z.number().default(0)),
   /** On-demand servers this branch of the thread has connected. */
-  connected: z.array(z.string()).default([]),
+  connected: last(z.array(z.string()).default([])),
   /** Why the last answer to a question was not taken; shown with the question. */
-  note: z.string().default(""),
+  note: last(z.string().default("")),
   stateVersion: z.number().default(STATE_VERSION),
 });
 

@@ -63,6 +63,7 @@ async function definitionsMoved(host: Host, batch: Batch, calls: readonly BatchC
   return (await Promise.all(perServer)).flat();
 }
 
-function unavailable(message: string): Outcome {
+/** A call of which nothing left. */
+export function unavailable(message: string): Outcome {
   return { status: "unavailable", reason: "not_sent", by: "host", message };
 }

@@ -8,6 +8,8 @@
 //   J2. A call with no proposal row is never allowed by rule, only asked (G9).
 //   J3. A guard hit asks whatever policy allows; an approval covers the writes it was shown and no others.
 //   J4. An open question that expired refuses the call; silence never becomes a yes.
+//   J5. A thread's own unknown write halts its further writes to any server; under `haltScope: "server"` another thread's
+//       halts those to that server too. The claim halts by the same rule.
 
 import {
   type Decision,
@@ -49,7 +51,8 @@ export interface CallFacts {
 /** What the ledger knows that bears on the whole batch. */
 export interface BatchStanding extends Spent {
   readonly rejections: readonly { readonly server: string; readonly tool: string; readonly argumentsDigest: Digest }[];
-  readonly unknownWrites: readonly (EarlierWrite & { readonly server: string | null })[];
+  /** `own`: of this thread. The others are of the same scope. */
+  readonly unknownWrites: readonly (EarlierWrite & { readonly server: string | null; readonly own: boolean })[];
   readonly repeats: ReadonlyMap<Digest, readonly EarlierWrite[]>;
   readonly ahead: readonly EarlierWrite[];
 }
@@ -81,7 +84,7 @@ export function judge(
     standing,
     limits,
   );
-  const earlierInBatch = new Map<string, EarlierWrite>();
+  const earlierInBatch = new Map<string, readonly EarlierWrite[]>();
   return calls.map((call, index) => {
     const { operation, row } = call;
     if (row?.state === "settled" && !retriable(row, operation))
@@ -97,7 +100,10 @@ export function judge(
         outcome: rejected("denied", "policy", `an identical write was made before: ${named(earlier)}`),
       };
     }
-    if (operation.effect === "write") earlierInBatch.set(writeKey(operation), inThisMessage(operation));
+    if (operation.effect === "write") {
+      const identical = earlierInBatch.get(writeKey(operation)) ?? [];
+      earlierInBatch.set(writeKey(operation), [...identical, inThisMessage(operation)]);
+    }
 
     const decision = guarded(call, earlier);
     const judged = { ...operation, decision };
@@ -168,10 +174,12 @@ function retriable(row: OperationRow, operation: Operation): boolean {
   return !write || (!row.sent && row.sentAt === undefined);
 }
 
+/** J5 */
 function haltingWrite(operation: Operation, standing: BatchStanding, haltScope: "thread" | "server") {
-  return standing.unknownWrites.find(
-    (write) => write.operationId !== operation.id && (haltScope === "thread" || write.server === operation.server),
-  );
+  return standing.unknownWrites.find((write) => {
+    if (write.operationId === operation.id) return false;
+    return write.own || (haltScope === "server" && write.server === operation.server);
+  });
 }
 
 function rejectedBefore(operation: Operation, standing: BatchStanding): boolean {
@@ -186,7 +194,7 @@ function rejectedBefore(operation: Operation, standing: BatchStanding): boolean 
 function guardHits(
   call: CallFacts,
   standing: BatchStanding,
-  earlierInBatch: ReadonlyMap<string, EarlierWrite>,
+  earlierInBatch: ReadonlyMap<string, readonly EarlierWrite[]>,
 ): EarlierWrite[] {
   if (call.operation.effect === "read") return [];
   const hits = call.repeat === "allow" ? [] : repeatsOf(call, standing, earlierInBatch);
@@ -199,10 +207,10 @@ function guardHits(
 function repeatsOf(
   call: CallFacts,
   standing: BatchStanding,
-  earlierInBatch: ReadonlyMap<string, EarlierWrite>,
+  earlierInBatch: ReadonlyMap<string, readonly EarlierWrite[]>,
 ): EarlierWrite[] {
-  const inBatch = earlierInBatch.get(writeKey(call.operation));
-  return [...(standing.repeats.get(call.operation.id) ?? []), ...(inBatch ? [inBatch] : [])].filter(
+  const inBatch = earlierInBatch.get(writeKey(call.operation)) ?? [];
+  return [...(standing.repeats.get(call.operation.id) ?? []), ...inBatch].filter(
     (write, index, all) => all.findIndex((other) => other.operationId === write.operationId) === index,
   );
 }

@@ -165,9 +165,10 @@ describe("the rest", () => {
     ]);
   });
 
-  it("stores: postgres is not built yet, memory forgets, a file is no folder", () => {
-    expect(check({ store: { kind: "postgres", url: "postgres://localhost/x" } })).toEqual([
-      "error store_not_built: the `postgres` store is not built yet; use `sqlite`",
+  it("stores: what is no connection string, memory forgets, a file is no folder", () => {
+    expect(check({ store: { kind: "postgres", url: "postgres://localhost/x" } })).toEqual([]);
+    expect(check({ store: { kind: "postgres", url: "localhost:5432" } })).toEqual([
+      "error store_url: `store.url` is no connection string; write `postgres://user@host/database`",
     ]);
     expect(check({ store: { kind: "memory" } })).toEqual([
       "warning store_memory: the `memory` store forgets what was sent when the process ends",

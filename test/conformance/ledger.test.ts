@@ -1,6 +1,10 @@
 import { createMemoryLedger } from "../../src/adapters/ledger/memory.js";
 import { createSqliteLedger } from "../../src/adapters/ledger/sqlite.js";
 import { ledgerSuite } from "./ledger.js";
+import { postgresWorlds } from "./postgres-worlds.js";
+
+const postgres = postgresWorlds();
 
 ledgerSuite("memory ledger", createMemoryLedger);
 ledgerSuite("SQLite ledger", (deps) => createSqliteLedger(":memory:", deps));
+ledgerSuite("Postgres ledger", postgres.ledger);

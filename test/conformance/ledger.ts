@@ -229,7 +229,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       const claim = await claimOne(at, save, { owner: owner("b") });
       expect(said(claim)).toBe(HOST_GONE);
       expect(await stands(at, save)).toBe(HOST_GONE);
-      expect(await rowOf(at, save)).toMatchObject({ fence: 1, attempt: 1, sent: true });
+      expect(await rowOf(at, save)).toMatchObject({ fence: 2, attempt: 1, sent: true });
     });
 
     it("L1 a read left in dispatching by a dead owner runs again", async () => {
@@ -992,6 +992,77 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
     });
   });
 
+  describe(`${name}: runs`, () => {
+    const [save, other] = [operation(), operation({ index: 1 })];
+
+    it("L8 a thread is one run's at a time, until it is given back", async () => {
+      const { ledger } = await fresh();
+      expect(await ledger.enter("t1", owner("a"), LEASE)).toEqual({ kind: "entered" });
+      expect(await ledger.enter("t1", owner("a"), LEASE)).toEqual({ kind: "entered" });
+      expect(await ledger.enter("t1", owner("b"), LEASE)).toEqual({ kind: "busy", owner: owner("a") });
+      expect(await ledger.enter("t2", owner("b"), LEASE)).toEqual({ kind: "entered" });
+      await ledger.leave("t1", owner("b"));
+      expect(await ledger.enter("t1", owner("b"), LEASE)).toEqual({ kind: "busy", owner: owner("a") });
+      await ledger.leave("t1", owner("a"));
+      expect(await ledger.enter("t1", owner("b"), LEASE)).toEqual({ kind: "entered" });
+    });
+
+    it("L8 the thread of an owner that is gone, or was not heard of for its lease, may be taken", async () => {
+      const at = await fresh();
+      await at.ledger.enter("t1", owner("a"), LEASE);
+      at.life.set("a", "gone");
+      expect(await at.ledger.enter("t1", owner("b"), LEASE)).toEqual({ kind: "entered" });
+      at.life.set("b", "unknown");
+      at.clock.now += LEASE - 1;
+      expect(await at.ledger.renew(owner("b"), LEASE)).toBe(true);
+      at.clock.now += LEASE - 1;
+      expect(await at.ledger.enter("t1", owner("c"), LEASE)).toEqual({ kind: "busy", owner: owner("b") });
+      at.clock.now += 1;
+      expect(await at.ledger.enter("t1", owner("c"), LEASE)).toEqual({ kind: "entered" });
+      expect(await at.ledger.renew(owner("b"), LEASE)).toBe(false);
+    });
+
+    it("L8 nobody else proposes, asks, claims, begins or refuses in it", async () => {
+      const at = await fresh();
+      await propose(at, [save, other]);
+      await claimOne(at, save, { owner: owner("a") });
+      at.life.set("a", "unknown");
+      at.clock.now += LEASE;
+      await at.ledger.enter("t1", owner("b"), LEASE);
+      const taken = { code: "already_running" };
+      const record = { requestId: "r9", threadId: "t1", turnId: "turn-1", snapshotId: SNAPSHOT, tools: [] };
+      const times = { startedAt: at.clock.now, endedAt: at.clock.now, final: false };
+      await expect(at.ledger.propose({ ...record, ...times }, owner("a"))).rejects.toMatchObject(taken);
+      await expect(at.ledger.ask([request(other)], owner("a"))).rejects.toMatchObject(taken);
+      const refusal = { operation: other, threadId: "t1", scope: "local", turnId: "turn-1", toolDigest: TOOL };
+      const outcome = rejected("withdrawn", "host", "it was withdrawn");
+      await expect(at.ledger.refuse([{ ...refusal, outcome }], owner("a"))).rejects.toMatchObject(taken);
+      expect(await at.ledger.begin(save.id, 1)).toEqual({ kind: "lost" });
+      expect(await at.ledger.claim(batch([save, other], { owner: owner("a") }))).toEqual({
+        kind: "claims",
+        claims: [save, other].map(({ id }) => ({ kind: "busy", operationId: id, owner: owner("b") })),
+      });
+      expect(await at.ledger.modelRequests("t1", "turn-1")).toHaveLength(1);
+      expect(await at.ledger.row(other.id)).toBeUndefined();
+    });
+
+    it("L4 L8 whoever takes a thread fences off what a gone owner left in it", async () => {
+      const at = await fresh();
+      const look = read({ index: 2 });
+      await propose(at, [save, other, look]);
+      await send(at, save, { owner: owner("a") });
+      await send(at, look, { owner: owner("a") });
+      at.life.set("a", "unknown");
+      at.clock.now += LEASE;
+      await at.ledger.enter("t1", owner("b"), LEASE);
+      expect(await stands(at, save)).toBe(HOST_GONE);
+      for (const { id: operationId } of [save, look]) {
+        expect(await at.ledger.settle({ operationId, fence: 1, outcome: OK, sent: true })).toBe(false);
+      }
+      expect(await rowOf(at, look)).toMatchObject({ state: "dispatching", fence: 2 });
+    });
+  });
+
   describe(`${name}: unknown outcomes`, () => {
     const save = operation();
     const by = { by: "someone", note: "I looked" };
@@ -1016,13 +1087,15 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       expect(await at.ledger.settleLate({ operationId: save.id, fence: 1, outcome: OK, sent: true })).toBe(true);
     });
 
-    it("L1 an owner taken for gone that has its answer after all may still say it", async () => {
+    it("L4 an owner that was taken for gone says nothing any more, late or not", async () => {
       const at = await fresh();
       await send(at, save);
       at.life.set("a", "gone");
       await at.ledger.sweep({ reads: false });
-      expect(await at.ledger.settle({ operationId: save.id, fence: 1, outcome: OK, sent: true })).toBe(true);
-      expect(await stands(at, save)).toBe("ok (success) by server");
+      const said = { operationId: save.id, fence: 1, outcome: OK, sent: true };
+      expect(await at.ledger.settle(said)).toBe(false);
+      expect(await at.ledger.settleLate(said)).toBe(false);
+      expect(await stands(at, save)).toBe(HOST_GONE);
     });
 
     it("lists unknown writes, swept first, those left by a person included", async () => {

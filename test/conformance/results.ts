@@ -4,10 +4,10 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { ResultStore } from "../../src/observation/results.js";
 
-export function resultsSuite(name: string, make: () => ResultStore): void {
+export function resultsSuite(name: string, make: () => ResultStore | Promise<ResultStore>): void {
   describe(name, () => {
     it("gives back what was put, by its reference, with its size and digest", async () => {
-      const results = make();
+      const results = await make();
       const reference = await results.put("t1", "für alle");
       expect(reference).toMatchObject({
         bytes: 9,
@@ -17,7 +17,7 @@ export function resultsSuite(name: string, make: () => ResultStore): void {
     });
 
     it("R2 serves the thread a reference was made for and no other", async () => {
-      const results = make();
+      const results = await make();
       const mine = await results.put("t1", "secret of t1");
       expect(await results.read("t2", mine.ref)).toBeUndefined();
       const theirs = await results.put("t2", "secret of t1");
@@ -27,7 +27,7 @@ export function resultsSuite(name: string, make: () => ResultStore): void {
     });
 
     it("gives the same reference each time for the same body", async () => {
-      const results = make();
+      const results = await make();
       const first = await results.put("t1", "body");
       expect(await results.put("t1", "body")).toEqual(first);
       expect((await results.put("t1", "another")).ref).not.toBe(first.ref);
@@ -36,14 +36,14 @@ export function resultsSuite(name: string, make: () => ResultStore): void {
     it.each(["", "no such thing", "../t1", "0".repeat(32), "' OR 1=1 --", "\0"])(
       "knows no reference %j",
       async (ref) => {
-        const results = make();
+        const results = await make();
         await results.put("t1", "body");
         expect(await results.read("t1", ref)).toBeUndefined();
       },
     );
 
     it("R1 keeps any text whole: NUL, empty, large, compressible or not", async () => {
-      const results = make();
+      const results = await make();
       const text = fc.string({ unit: "grapheme", maxLength: 200 });
       const large = fc.tuple(text, fc.integer({ min: 1, max: 3_000 })).map(([part, times]) => part.repeat(times));
       await fc.assert(

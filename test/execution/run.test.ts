@@ -3,7 +3,7 @@
 
 import { describe, expect, test } from "vitest";
 import { createMemoryLedger } from "../../src/adapters/ledger/memory.js";
-import { type Operation, sha256 } from "../../src/contracts/index.js";
+import { type Operation, sha256, ToolgateError } from "../../src/contracts/index.js";
 import type { Findings } from "../../src/execution/classify.js";
 import type { Ledger } from "../../src/execution/ledger.js";
 import { type LocalCallOptions, localCall } from "../../src/execution/local.js";
@@ -19,6 +19,7 @@ import {
   read,
   rowOf,
   run,
+  START,
   stands,
   UNKNOWN,
   type World,
@@ -66,7 +67,7 @@ async function rig(operations: readonly Operation[], answers: Answers, ledgerOf:
   const sent: Sent[] = [];
   const released: string[] = [];
   const background: Promise<unknown>[] = [];
-  let tick = () => {};
+  const waits: number[] = [];
   const name = (of: Operation) => `${of.effect} ${of.index}`;
   const nameOf = (id: unknown) => name(operations.find((one) => one.id === id) as Operation);
   const dispatches = operations.map(
@@ -85,18 +86,15 @@ async function rig(operations: readonly Operation[], answers: Answers, ledgerOf:
   );
   const deps: RunDeps = {
     ledger: noting(ledgerOf(at.ledger), (method, id) => trail.push(`${method} ${nameOf(id)}`)),
-    owner: owner("a"),
-    leaseMs: LEASE,
-    now: () => at.clock.now,
+    good: () => at.clock.now < START + LEASE,
     release: (id) => released.push(nameOf(id)),
     words: (text) => text,
     keep: async () => {
       trail.push("keep");
       return { ref: "r", bytes: 4, sha256: sha256("done") };
     },
-    every: (_ms, call) => {
-      tick = call;
-      return () => trail.push("heartbeat stopped");
+    wait: async (ms) => {
+      waits.push(ms);
     },
     background: (work) => background.push(work),
     progress: () => {},
@@ -109,11 +107,15 @@ async function rig(operations: readonly Operation[], answers: Answers, ledgerOf:
     sent,
     trail,
     released,
-    heartbeat: () => tick(),
+    waits,
     late: () => Promise.all(background),
     go: (options: { parallelReads?: number; signal?: AbortSignal; deps?: Partial<RunDeps> } = {}) =>
       runBatch(dispatches, { ...deps, ...options.deps }, { parallelReads: 4, ...options }),
   };
+}
+
+function storeFailed(): ToolgateError {
+  return new ToolgateError("store_failed", "the store is busy", "try again");
 }
 
 /** The same ledger, saying which row is begun or settled, after it was. */
@@ -183,7 +185,7 @@ describe("what is sent", () => {
   test("X5: a body is stored before its row settles; without its body no row settles", async () => {
     const made = await rig([write(0)], () => once(ANSWERED));
     await made.go();
-    expect(made.trail).toEqual(["begin write 0", "send write 0", "keep", "settle write 0", "heartbeat stopped"]);
+    expect(made.trail).toEqual(["begin write 0", "send write 0", "keep", "settle write 0"]);
     expect((await rowOf(made.at, write(0))).result).toEqual({ ref: "r", bytes: 4, sha256: sha256("done") });
 
     const broken = await rig([write(0)], () => once(ANSWERED));
@@ -341,29 +343,33 @@ describe("a host that lost its claim", () => {
     expect((await rowOf(made.at, write(0))).sent).toBe(false);
   });
 
-  test("a heartbeat keeps the lease; one that cannot be stored does not", async () => {
-    for (const [renews, end] of [
-      [true, "ok (success) by server"],
-      [false, "unavailable (not_sent) by host"],
-    ] as const) {
-      const dead = (ledger: Ledger): Ledger => ({ ...ledger, renew: () => Promise.reject(new Error("disk full")) });
-      const calls = [look(0), write(1)];
-      const made = await rig(
-        calls,
-        (one, { maySend }) => {
-          if (one.index === 0) {
-            made.at.clock.now += LEASE - 1;
-            made.heartbeat();
-            return soon(ANSWERED);
-          }
-          made.at.clock.now += LEASE - 1;
-          return once(maySend() ? ANSWERED : NOT_SENT);
-        },
-        renews ? undefined : dead,
-      );
-      await made.go();
-      expect(await stands(made.at, write(1))).toBe(end);
-    }
+  test("X9: a store that fails at `dispatching` sends nothing, and says so once it can", async () => {
+    const failing = (ledger: Ledger): Ledger => ({ ...ledger, begin: () => Promise.reject(storeFailed()) });
+    const made = await rig([write(0)], () => once(ANSWERED), failing);
+    expect(await made.go()).toMatchObject([{ outcome: { status: "unavailable", reason: "not_sent" } }]);
+    expect(made.sent).toEqual([]);
+    expect(await stands(made.at, write(0))).toBe("unavailable (not_sent) by host");
+  });
+
+  test("X9: an outcome that the store does not take is offered again, and never found out by sending again", async () => {
+    let refusals = 3;
+    const failing = (ledger: Ledger): Ledger => ({
+      ...ledger,
+      settle: (settlement) => (refusals-- > 0 ? Promise.reject(storeFailed()) : ledger.settle(settlement)),
+    });
+    const made = await rig([write(0)], () => once(ANSWERED), failing);
+    await made.go();
+    expect(made.waits).toEqual([250, 250, 250]);
+    expect(made.sent).toHaveLength(1);
+    expect(await stands(made.at, write(0))).toBe("ok (success) by server");
+  });
+
+  test("X9: a store that never comes back: the run fails after half a minute, the row stays `dispatching`", async () => {
+    const failing = (ledger: Ledger): Ledger => ({ ...ledger, settle: () => Promise.reject(storeFailed()) });
+    const made = await rig([write(0)], () => once(ANSWERED), failing);
+    await expect(made.go()).rejects.toMatchObject({ code: "store_failed" });
+    expect(made.waits.reduce((sum, ms) => sum + ms, 0)).toBe(30_000);
+    expect((await rowOf(made.at, write(0))).state).toBe("dispatching");
   });
 
   test("G6: another host took over before the send: an error, and nothing further is sent", async () => {
@@ -389,7 +395,7 @@ describe("a host that lost its claim", () => {
     expect(await rowOf(made.at, look(0))).toMatchObject({ state: "claimed", fence: 2, owner: { instance: "b" } });
   });
 
-  test("a write that was taken for lost while it was in flight: the answer of its own sender counts", async () => {
+  test("a write that was taken for lost while it was in flight: its sender is told, and changes nothing any more", async () => {
     const made = await rig([write(0)], () => ({
       evidence: (async () => {
         made.at.life.set("a", "gone");
@@ -398,8 +404,8 @@ describe("a host that lost its claim", () => {
       })(),
       late: Promise.resolve(undefined),
     }));
-    await made.go();
-    expect(await stands(made.at, write(0))).toBe("ok (success) by server");
+    await expect(made.go()).rejects.toThrow("taken over: write 0");
+    expect(await stands(made.at, write(0))).toBe("result_unknown (host_gone) by host");
   });
 });
 

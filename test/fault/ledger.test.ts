@@ -142,7 +142,7 @@ describe("SQLite ledger and its file", () => {
     later.close();
     const error = failure(() => createSqliteLedger(path, deps));
     expect(error.code).toBe("store_version");
-    expect(error.message).toBe("the store has version 99; this toolgate reads up to 2");
+    expect(error.message).toBe("the store has version 99; this toolgate reads up to 3");
     const after = new Database(path);
     expect(after.pragma("user_version", { simple: true })).toBe(99);
     expect(after.prepare("SELECT count(*) AS n FROM sqlite_schema").get()).toEqual({ n: 0 });

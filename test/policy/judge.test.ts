@@ -48,6 +48,7 @@ const verdicts = (
     one.kind === "refuse" ? `refuse ${one.outcome.reason} by ${one.outcome.by}` : one.kind,
   );
 
+const UNKNOWN = { operationId: "a".repeat(64), alias: "mcp__s__t", state: "result_unknown", server: "s" };
 const ask = { decision: { kind: "ask" as const, rules: [], reason: "no rule names this tool" } };
 const deny = { decision: { kind: "deny" as const, rules: ["x"], reason: "deny by `x`" } };
 
@@ -116,10 +117,29 @@ describe("judge: one order for every refusal, question and permission", () => {
   });
 
   test("G7: while a write is unknown writes are halted without asking, reads go on", () => {
-    const unknownWrites = [{ operationId: "a".repeat(64), alias: "mcp__s__t", state: "result_unknown", server: "s" }];
+    const unknownWrites = [{ ...UNKNOWN, own: true }];
     const calls = [facts(0), facts(1, {}, { ...ask, server: "other" }), facts(2, {}, { effect: "read" })];
     expect(verdicts(calls, { unknownWrites })).toEqual(["refuse halted by halt", "refuse halted by halt", "run"]);
-    expect(verdicts(calls, { unknownWrites }, "server")).toEqual(["refuse halted by halt", "ask", "run"]);
+  });
+
+  test.each([
+    ["thread", true, ["halted", "halted"]],
+    ["thread", false, ["run", "run"]],
+    ["server", true, ["halted", "halted"]],
+    ["server", false, ["halted", "run"]],
+  ] as const)(
+    "J5: under haltScope %s an unknown write whose own is %s: a write to its server and one to another are %j",
+    (haltScope, own, expected) => {
+      const calls = [facts(0), facts(1, {}, { server: "other" })];
+      const judged = verdicts(calls, { unknownWrites: [{ ...UNKNOWN, own }] }, haltScope);
+      expect(judged.map((one) => (one === "refuse halted by halt" ? "halted" : one))).toEqual(expected);
+    },
+  );
+
+  test("J5: an unknown write never halts itself", () => {
+    const [call, other] = [facts(0), facts(1, {}, { server: "other" })];
+    const itself = { ...UNKNOWN, operationId: call.operation.id, own: true };
+    expect(verdicts([call, other], { unknownWrites: [itself] }, "server")).toEqual(["run", "refuse halted by halt"]);
   });
 
   test("what a person rejected in this turn is not asked again; after three rejections no write is", () => {
@@ -208,7 +228,7 @@ describe("judge: one order for every refusal, question and permission", () => {
             ),
           );
           const unknownWrites = halted
-            ? [{ operationId: "f".repeat(64), alias: "x", state: "result_unknown", server: "s" }]
+            ? [{ operationId: "f".repeat(64), alias: "x", state: "result_unknown", server: "s", own: true }]
             : [];
           const judged = judge(batch, { ...quiet, calls, unknownWrites }, limits, "thread");
           expect(judged.map((one) => one.operation.index)).toEqual(batch.map((one) => one.operation.index));

@@ -44,7 +44,7 @@ function warning(code: string, message: string): Finding {
 function storeFindings({ store }: Config): Finding[] {
   switch (store.kind) {
     case "postgres":
-      return [error("store_not_built", "the `postgres` store is not built yet; use `sqlite`")];
+      return postgresFindings(store.url);
     case "memory":
       return [warning("store_memory", "the `memory` store forgets what was sent when the process ends")];
     case "sqlite":
@@ -52,6 +52,12 @@ function storeFindings({ store }: Config): Finding[] {
         ? [error("store_path", `\`store.path\` is a file; name a folder: \`${store.path}\``)]
         : [];
   }
+}
+
+/** The server is not asked: H1. */
+function postgresFindings(url: string): Finding[] {
+  if (/^postgres(ql)?:\/\//.test(url) && URL.canParse(url)) return [];
+  return [error("store_url", "`store.url` is no connection string; write `postgres://user@host/database`")];
 }
 
 function modelFindings({ model }: Config): Finding[] {

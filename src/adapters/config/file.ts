@@ -210,7 +210,8 @@ export const ConfigFile = described(
     limits: "Budgets of a user turn and bounds of arguments and results.",
     lateAnswerMs: "Milliseconds toolgate keeps listening for an answer after a write's deadline.",
     leaseMs: "Milliseconds a claim holds when its owner gives no sign of life.",
-    haltScope: "What an unknown write halts: further writes of the thread, or of that server in the thread.",
+    haltScope:
+      "What an unknown write halts: further writes of its thread, or also those of the scope's other threads to its server.",
     approvals: "How people's answers are taken.",
     scope: "Name that keeps the records of one user or tenant apart from others'.",
     store: "Where threads, operations and results are kept.",

@@ -7,7 +7,7 @@
 // Nothing is written until the whole batch is ruled on: where a person must be asked, nothing was claimed, settled or
 // consumed. What an earlier call of the batch comes to is therefore carried along, not read back.
 
-import { type Digest, type OperationRow, rejected } from "../../contracts/index.js";
+import { type Digest, type OperationRow, type Owner, rejected } from "../../contracts/index.js";
 import { type Ruling, rule } from "../../execution/claim.js";
 import { outlived } from "../../execution/clock.js";
 import type { BeginResult, Claim, ClaimBatch, ClaimRequest, ClaimResult } from "../../execution/ledger.js";
@@ -21,7 +21,16 @@ import {
   rederived,
   settled,
 } from "../../execution/machine.js";
-import { asAsked, isForeign, putSettled, questionExpired, refuseForeign, type Session, sweepRows } from "./session.js";
+import {
+  asAsked,
+  heldByOther,
+  isForeign,
+  putSettled,
+  questionExpired,
+  refuseForeign,
+  type Session,
+  sweepRows,
+} from "./session.js";
 import { get, type Steps } from "./tables.js";
 
 /** A ruling with the row it was made on. */
@@ -32,6 +41,8 @@ interface Ruled {
 }
 
 export function* claim(session: Session, batch: ClaimBatch): Steps<ClaimResult> {
+  const other = yield* heldByOther(session, batch.threadId, batch.owner);
+  if (other) return { kind: "claims", claims: batch.operations.map(({ operation: { id } }) => busy(id, other)) }; // L8
   const field = yield* survey(session, batch);
   const ruled: Ruled[] = [];
   for (const request of batch.operations) ruled.push(yield* ruleOn(session, batch, field, request, ruled));
@@ -154,7 +165,7 @@ function* apply(session: Session, batch: ClaimBatch, field: Field, { request, ro
     case "ask":
       throw new TypeError("a batch that must be asked about is not applied");
     case "busy":
-      return { kind: "busy", operationId, owner: ruling.owner };
+      return busy(operationId, ruling.owner);
     case "foreign": {
       const refused = yield* refuseForeign(session, operation, batch, toolDigest);
       return { kind: "settled", operationId, row: refused, replayed: false };
@@ -183,10 +194,15 @@ function* apply(session: Session, batch: ClaimBatch, field: Field, { request, ro
   }
 }
 
+function busy(operationId: Digest, owner: Owner): Claim {
+  return { kind: "busy", operationId, owner };
+}
+
 export function* begin(session: Session, operationId: Digest, fence: number): Steps<BeginResult> {
   const { tables, now } = session;
   const row = yield* get(tables.row(operationId));
   if (row === undefined || row.fence !== fence || row.state !== "claimed") return { kind: "lost" }; // L4
+  if (row.owner && (yield* heldByOther(session, row.threadId, row.owner))) return { kind: "lost" }; // L8
   if (row.operation.effect === "write") {
     const haltScope = yield* get(tables.haltScope(operationId));
     const reach = haltScope === "server" ? undefined : row.threadId;

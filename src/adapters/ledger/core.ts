@@ -6,28 +6,30 @@ import { advance, later, type Moment } from "../../execution/clock.js";
 import type { Ledger, LedgerDeps } from "../../execution/ledger.js";
 import { begin, claim } from "./claims.js";
 import { answer, ask, asked, openRequests } from "./questions.js";
-import { asAsked, type Session, sweepRows } from "./session.js";
+import * as reaches from "./reach.js";
+import { enter, leave } from "./runs.js";
+import { asAsked, mustHold, type Session, sweepRows } from "./session.js";
 import { readBack, refuse, resolve, settle, settleLate, unknowns } from "./settling.js";
 import { standing } from "./standing.js";
-import { get, type Steps, type Store, type Tables } from "./tables.js";
+import { get, type Reach, type Steps, type Store, type Tables } from "./tables.js";
 
 export function createLedger(store: Store, deps: LedgerDeps): Ledger {
   let seen: Moment | undefined;
 
   function* open(tables: Tables): Steps<Session> {
-    const at = deps.now();
+    const at = tables.now ? yield* get(tables.now()) : deps.now();
     const stored = yield* get(tables.clock());
     const ways = [seen, stored].flatMap((last) => (last === undefined ? [] : [advance(last, at)]));
     const moment = ways.length === 0 ? advance(undefined, at) : ways.reduce(later);
     seen = moment;
     return { tables, moment, now: at, liveness: deps.liveness };
   }
-  const read = <T>(steps: (session: Session) => Steps<T>): Promise<T> =>
-    store.read(function* (tables) {
+  const read = <T>(reach: Reach, steps: (session: Session) => Steps<T>): Promise<T> =>
+    store.read(reach, function* (tables) {
       return yield* steps(yield* open(tables));
     });
-  const write = <T>(steps: (session: Session) => Steps<T>): Promise<T> =>
-    store.write(function* (tables) {
+  const write = <T>(reach: Reach, steps: (session: Session) => Steps<T>): Promise<T> =>
+    store.write(reach, function* (tables) {
       const session = yield* open(tables);
       yield* get(tables.setClock(session.moment));
       return yield* steps(session);
@@ -35,54 +37,72 @@ export function createLedger(store: Store, deps: LedgerDeps): Ledger {
 
   return {
     putSnapshot: async (snapshot) => {
-      if (await read(({ tables }) => get(tables.hasSnapshot(snapshot.id)))) return; // the usual case writes nothing
-      await write(({ tables }) => get(tables.addSnapshot(snapshot)));
+      const known = await read({ snapshot: snapshot.id }, ({ tables }) => get(tables.hasSnapshot(snapshot.id)));
+      if (!known) await write({}, ({ tables }) => get(tables.addSnapshot(snapshot))); // the usual case writes nothing
     },
-    snapshot: (id) => read(({ tables }) => get(tables.snapshot(id))),
+    snapshot: (id) => read({ snapshot: id }, ({ tables }) => get(tables.snapshot(id))),
 
-    propose: (record) =>
-      write(function* ({ tables, now }) {
-        if (!(yield* get(tables.addModelRequest(record)))) return;
+    enter: (threadId, owner, leaseMs) =>
+      write({ threads: [threadId] }, (session) => enter(session, threadId, owner, leaseMs)),
+    leave: (threadId, owner) => write({ threads: [threadId] }, (session) => leave(session, threadId, owner)),
+    renew: (owner, leaseMs) =>
+      store.renew
+        ? store.renew(owner, leaseMs)
+        : write({}, ({ tables, now }) => get(tables.renew(owner, now + leaseMs))),
+
+    propose: (record, run) =>
+      write(reaches.propose(record), function* (session) {
+        const { tables, now } = session;
         const { threadId, turnId, startedAt, endedAt, final } = record;
+        yield* mustHold(session, threadId, run); // L8
+        if (!(yield* get(tables.addModelRequest(record)))) return;
         const spent = { modelRequests: 1, activeMs: Math.max(0, endedAt - startedAt), finalMade: final };
         yield* get(tables.addToTurn(threadId, turnId, spent));
         yield* get(tables.touch(threadId, now));
       }),
-    proposal: (proposalId) => read(({ tables }) => get(tables.proposal(proposalId))),
-    modelRequests: (threadId, turnId) => read(({ tables }) => get(tables.modelRequests(threadId, turnId))),
+    proposal: (proposalId) => read({ proposals: [proposalId] }, ({ tables }) => get(tables.proposal(proposalId))),
+    modelRequests: (threadId, turnId) =>
+      read({ requests: { threadId, turnId } }, ({ tables }) => get(tables.modelRequests(threadId, turnId))),
 
-    row: (operationId) => read(({ tables }) => get(tables.row(operationId))),
-    rows: (proposalId) => read(({ tables }) => get(tables.rowsOfProposal(proposalId))),
-    operations: (threadId, turnId) => read(({ tables }) => get(tables.rowsOfThread(threadId, turnId))),
-    standing: (query) => read((session) => standing(session, query)),
+    row: (operationId) => read({ operations: [operationId] }, ({ tables }) => get(tables.row(operationId))),
+    rows: (proposalId) => read({ proposals: [proposalId] }, ({ tables }) => get(tables.rowsOfProposal(proposalId))),
+    operations: (threadId, turnId) =>
+      read(reaches.history(threadId, turnId), ({ tables }) => get(tables.rowsOfThread(threadId, turnId))),
+    standing: (query) => read(reaches.standing(query), (session) => standing(session, query)),
 
-    ask: (requests) => write((session) => ask(session, requests)),
-    asked: (operationIds) => read((session) => asked(session, operationIds)),
+    ask: (requests, run) => write(reaches.ask(requests), (session) => ask(session, requests, run)),
+    asked: (operationIds) => read({ operations: operationIds }, (session) => asked(session, operationIds)),
     request: (approvalId) =>
-      read(function* ({ tables }) {
+      read({ approvals: [approvalId] }, function* ({ tables }) {
         const question = yield* get(tables.question(approvalId));
         return question && asAsked(question);
       }),
-    openRequests: (threadId, options) => read((session) => openRequests(session, threadId, options?.answered)),
-    answer: (answers) => write((session) => answer(session, answers)),
+    openRequests: (threadId, options) =>
+      read(reaches.questions(threadId), (session) => openRequests(session, threadId, options?.answered)),
+    answer: (answers) => write(reaches.answer(answers), (session) => answer(session, answers)),
 
-    claim: (batch) => write((session) => claim(session, batch)),
-    begin: (operationId, fence) => write((session) => begin(session, operationId, fence)),
-    renew: (owner, leaseMs) => write(({ tables, now }) => get(tables.renew(owner, now + leaseMs))),
-    settle: (settlement) => write((session) => settle(session, settlement)),
-    settleLate: (settlement) => write((session) => settleLate(session, settlement)),
-    readBack: (operationId, found) => write((session) => readBack(session, operationId, found)),
-    refuse: async (refusals) => (refusals.length === 0 ? [] : write((session) => refuse(session, refusals))),
+    claim: (batch) => write(reaches.claim(batch), (session) => claim(session, batch)),
+    begin: (operationId, fence) =>
+      write({ operations: [operationId], everywhere: "halting" }, (session) => begin(session, operationId, fence)),
+    settle: (settlement) => write({ operations: [settlement.operationId] }, (session) => settle(session, settlement)),
+    settleLate: (settlement) =>
+      write({ operations: [settlement.operationId] }, (session) => settleLate(session, settlement)),
+    readBack: (operationId, found) =>
+      write({ operations: [operationId] }, (session) => readBack(session, operationId, found)),
+    refuse: async (refusals, run) =>
+      refusals.length === 0 ? [] : write(reaches.refuse(refusals), (session) => refuse(session, refusals, run)),
     sweep: async ({ threadId, reads }) => {
-      const open = await read(({ tables }) => get(tables.dispatching(threadId)));
+      const reach = reaches.open(threadId);
+      const open = await read(reach, ({ tables }) => get(tables.dispatching(threadId)));
       if (open.length === 0) return []; // asked before each batch: the usual case writes nothing
-      return write((session) => sweepRows(session, threadId, reads));
+      return write(reach, (session) => sweepRows(session, threadId, reads));
     },
 
-    unknowns: (threadId) => write((session) => unknowns(session, threadId)),
-    resolve: (operationId, type, said) => write((session) => resolve(session, operationId, type, said)),
+    unknowns: (threadId) => write(reaches.open(threadId), (session) => unknowns(session, threadId)),
+    resolve: (operationId, type, said) =>
+      write({ operations: [operationId] }, (session) => resolve(session, operationId, type, said)),
 
-    threads: () => read(({ tables }) => get(tables.threads())),
+    threads: () => read({ list: true }, ({ tables }) => get(tables.threads())),
     close: () => store.close(),
   };
 }

@@ -3,20 +3,21 @@
 // Every value is copied on its way in and out, as a store on disk would copy it, so that nobody holds a row that changes
 // under them. A step that throws leaves what was written before it; the rules write only after they have ruled.
 
-import type { Digest, OperationRow, Owner, Proposal, ToolSnapshot } from "../../contracts/index.js";
+import type { Digest, OperationRow, Proposal, ToolSnapshot } from "../../contracts/index.js";
 import type { Moment } from "../../execution/clock.js";
 import type { Ledger, LedgerDeps, ModelRequestRecord } from "../../execution/ledger.js";
 import { isAhead, isRepeat, isUnknown } from "../../execution/machine.js";
 import { createLedger } from "./core.js";
-import { NO_TURN, type Question, runNow, type Tables, type TurnCounters } from "./tables.js";
+import { sameOwner } from "./session.js";
+import { type Holder, NO_TURN, type Question, runNow, type Tables, type TurnCounters } from "./tables.js";
 
 /** A ledger in memory. `close` does nothing: the rows stay readable. */
 export function createMemoryLedger(deps: LedgerDeps): Ledger {
   const tables = memoryTables();
   return createLedger(
     {
-      write: async (steps) => runNow(steps(tables)),
-      read: async (steps) => runNow(steps(tables)),
+      write: async (_reach, steps) => runNow(steps(tables)),
+      read: async (_reach, steps) => runNow(steps(tables)),
       close: async () => undefined,
     },
     deps,
@@ -27,9 +28,10 @@ interface Thread {
   readonly rows: Digest[];
   lastAt: number;
   lastSeq: number;
+  holder?: Holder | undefined;
 }
 
-function memoryTables(): Tables {
+export function memoryTables(): Tables {
   let clock: Moment | undefined;
   const snapshots = new Map<Digest, ToolSnapshot>();
   const requests = new Map<string, ModelRequestRecord>();
@@ -125,11 +127,17 @@ function memoryTables(): Tables {
     setHaltScope: (operationId, scope) => {
       haltScopes.set(operationId, scope);
     },
+    inHand: (threadId) => rowsOf(threadId).filter(isInHand).map(copy),
+    holder: (threadId) => maybe(threads.get(threadId)?.holder),
+    setHolder: (threadId, holder) => {
+      thread(threadId).holder = maybe(holder);
+    },
     renew: (owner, leaseUntil) => {
-      for (const row of rows.values()) {
-        const inHand = row.state === "claimed" || row.state === "dispatching";
-        if (inHand && isOwner(row.owner, owner)) rows.set(row.operation.id, { ...row, leaseUntil });
-      }
+      const mine = [...rows.values()].filter((row) => isInHand(row) && sameOwner(row.owner, owner));
+      for (const row of mine) rows.set(row.operation.id, { ...row, leaseUntil });
+      const held = [...threads.values()].filter(({ holder }) => sameOwner(holder?.owner, owner));
+      for (const known of held) known.holder = { owner, leaseUntil };
+      return mine.length + held.length > 0;
     },
 
     turn: (threadId, turnId) => turns.get(turnKey(threadId, turnId)) ?? NO_TURN,
@@ -199,8 +207,8 @@ function turnKey(threadId: string, turnId: string): string {
   return JSON.stringify([threadId, turnId]);
 }
 
-function isOwner(a: Owner | undefined, b: Owner): boolean {
-  return a?.instance === b.instance && a.pid === b.pid && a.started === b.started && a.machine === b.machine;
+function isInHand(row: OperationRow): boolean {
+  return row.state === "claimed" || row.state === "dispatching";
 }
 
 function copy<T>(value: T): T {

@@ -2,15 +2,16 @@
 //
 //   W1. "gone" is said only of what certainly cannot act any more; what cannot be told is "unknown", and the lease
 //       decides.
-//   W2. A process is told from a later one with its number by its start time, counted within one boot.
-//   W3. Another PID namespace is another machine: its process numbers mean nothing here.
+//   W2. A process is told from a later one with its number by its start time.
+//   W3. Another boot or PID namespace is another machine: its process numbers mean nothing here. The boot counts because
+//       machines made from one image may share everything else.
 //   W4. Of this process: alive while the instance holds the operation. Hold it before it is claimed.
 
 import { execFileSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
-import type { Digest, Owner } from "../../contracts/index.js";
+import type { Owner } from "../../contracts/index.js";
 import type { OwnerLiveness } from "../../execution/ledger.js";
 
 /** An owner of this process, and what it has in flight. */
@@ -19,24 +20,24 @@ export interface OwnerHandle {
   /** Whether any owner, of this process or not, may still act on an operation. */
   readonly liveness: OwnerLiveness;
   /** Marks an operation as in flight under this owner. (W4) */
-  hold(operationId: Digest): void;
-  release(operationId: Digest): void;
+  hold(operationId: string): void;
+  release(operationId: string): void;
   /** Nothing is in flight under this owner any more, whatever was held. */
   end(): void;
 }
 
 /** What the owners of this process have in flight, by instance. An owner that ended is not in it. */
-const inFlight = new Map<string, Set<Digest>>();
+const inFlight = new Map<string, Set<string>>();
 
-/** A new owner; two are never equal, nor are those of two processes. */
-export function createOwner(): OwnerHandle {
+/** A new owner; two are never equal, nor are those of two processes. `machine` stands for the operating system's id. */
+export function createOwner(machine: string = machineId()): OwnerHandle {
   const owner: Owner = {
-    machine: machineId(),
+    machine,
     pid: process.pid,
     started: startTime(process.pid) ?? "",
     instance: randomUUID(),
   };
-  const held = new Set<Digest>();
+  const held = new Set<string>();
   inFlight.set(owner.instance, held);
   return {
     owner,
@@ -86,7 +87,7 @@ function startTime(pid: number): string | undefined {
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" "); // the name before it may hold anything
     const [state, ticks] = [fields[0], fields[19]];
     if (state === "Z" || state === "X") return "ended";
-    return `${bootId()}:${ticks}`;
+    return ticks;
   }
   if (process.platform === "win32") return undefined;
   try {
@@ -99,7 +100,7 @@ function startTime(pid: number): string | undefined {
 
 function machineId(): string {
   const id = readText("/etc/machine-id")?.trim() || readText("/var/lib/dbus/machine-id")?.trim() || hostname();
-  return `${id}/${pidNamespace()}`;
+  return `${id}/${bootId()}/${pidNamespace()}`;
 }
 
 function pidNamespace(): string {

@@ -9,16 +9,18 @@ import {
   type Digest,
   type OperationRow,
   type Outcome,
+  type Owner,
   rejected,
   sameInjects,
   type Verdict,
 } from "../../contracts/index.js";
 import type { Answered, AnswerResult, Asked, NewRequest } from "../../execution/ledger.js";
 import { isUndecided, ownerGone, proposed, rederived, settled } from "../../execution/machine.js";
-import { asAsked, isForeign, putSettled, questionExpired, type Session } from "./session.js";
+import { asAsked, isForeign, mustHold, putSettled, questionExpired, type Session } from "./session.js";
 import { get, type Question, type Steps } from "./tables.js";
 
-export function* ask(session: Session, requests: readonly NewRequest[]): Steps<Asked[]> {
+export function* ask(session: Session, requests: readonly NewRequest[], run?: Owner): Steps<Asked[]> {
+  for (const { threadId } of requests) yield* mustHold(session, threadId, run); // L8
   const asked: Asked[] = [];
   for (const request of requests) asked.push(yield* askOne(session, request));
   return asked;

@@ -113,6 +113,10 @@ const MIGRATIONS: readonly string[] = [
   `,
   // Names of the parameters the host fills in, as JSON: they are part of what is approved.
   "ALTER TABLE questions ADD COLUMN injects TEXT",
+  // Whose run a thread is.
+  `ALTER TABLE threads ADD COLUMN holder INTEGER;
+   ALTER TABLE threads ADD COLUMN holder_until REAL;
+   CREATE INDEX threads_held ON threads (holder) WHERE holder IS NOT NULL;`,
 ];
 
 /** The version this code reads and writes. */

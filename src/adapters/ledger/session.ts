@@ -1,10 +1,18 @@
 // Session: what the steps of one transaction share: the tables, the time, and who may still be alive.
 
-import { type Digest, digest, type Operation, type OperationRow, rejected } from "../../contracts/index.js";
+import {
+  type Digest,
+  digest,
+  type Operation,
+  type OperationRow,
+  type Owner,
+  rejected,
+  ToolgateError,
+} from "../../contracts/index.js";
 import { type Moment, outlived } from "../../execution/clock.js";
-import type { Asked } from "../../execution/ledger.js";
+import { type Asked, runKey } from "../../execution/ledger.js";
 import { lost, ownerGone, type Place, proposed, settled, type Watch } from "../../execution/machine.js";
-import { get, type Question, type Steps, type Tables } from "./tables.js";
+import { get, type Holder, type Question, type Steps, type Tables } from "./tables.js";
 
 export interface Session extends Watch {
   readonly tables: Tables;
@@ -33,6 +41,33 @@ export function* sweepRows(session: Session, threadId: string | undefined, reads
   return swept;
 }
 
+/** Whose run a thread is, other than this one's, while that run may live. (L8) */
+export function* heldByOther(session: Session, threadId: string, run: Owner): Steps<Owner | undefined> {
+  const holder = yield* get(session.tables.holder(threadId));
+  if (holder === undefined || sameOwner(holder.owner, run) || holderGone(session, threadId, holder)) return undefined;
+  return holder.owner;
+}
+
+export function holderGone(session: Session, threadId: string, { owner, leaseUntil }: Holder): boolean {
+  const life = session.liveness(owner, runKey(threadId));
+  return life === "gone" || (life === "unknown" && leaseUntil <= session.now);
+}
+
+/** Throws `already_running` when the thread is another run's. Whoever names no run is not held to it. */
+export function* mustHold(session: Session, threadId: string, run: Owner | undefined): Steps<void> {
+  if (run === undefined || (yield* heldByOther(session, threadId, run)) === undefined) return;
+  throw new ToolgateError(
+    "already_running",
+    `thread \`${threadId}\` was taken over by another run`,
+    "wait for that run to end, then run the thread again",
+    { data: { threadId } },
+  );
+}
+
+export function sameOwner(a: Owner | undefined, b: Owner): boolean {
+  return a?.instance === b.instance && a.pid === b.pid && a.started === b.started && a.machine === b.machine;
+}
+
 /** Whether an operation is, by the host's own record, of another thread or scope, or another call under the same id. */
 export function* isForeign(
   session: Session,
@@ -49,6 +84,11 @@ function samePlace(a: Pick<Place, "threadId" | "scope">, b: Pick<Place, "threadI
   return a.threadId === b.threadId && a.scope === b.scope;
 }
 
+/** Under which the attempt to run an operation in a thread that it does not belong to is kept. */
+export function foreignId(operationId: Digest, place: Pick<Place, "threadId" | "scope">): Digest {
+  return digest(["other_thread", place.threadId, place.scope, operationId]);
+}
+
 /**
  * Refuses an operation of another thread. The record of the attempt is kept under an id of its own, so that the true
  * thread's operation, which may be yet to come, is not taken by it.
@@ -61,7 +101,7 @@ export function* refuseForeign(
 ): Steps<OperationRow> {
   const outcome = rejected("other_thread", "host", "this call belongs to another thread; it was not run");
   const answer = settled(proposed(operation, place, toolDigest, session.now), outcome, session.now);
-  const id = digest(["other_thread", place.threadId, place.scope, operation.id]);
+  const id = foreignId(operation.id, place);
   if ((yield* get(session.tables.row(id))) === undefined) {
     const kept = { ...operation, id, proposalId: `other_thread:${operation.proposalId}` };
     yield* putSettled(session, { ...answer, operation: kept });

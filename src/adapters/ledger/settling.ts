@@ -4,7 +4,7 @@
 //   L4. A settlement names the fence of its claim; with an older one nothing changes.
 //   L6. What is settled stays: whoever comes later gets the row as it stands.
 
-import type { Digest, OperationRow, ReadBack, Resolution, ResolutionType } from "../../contracts/index.js";
+import type { Digest, OperationRow, Owner, ReadBack, Resolution, ResolutionType } from "../../contracts/index.js";
 import type { Refusal, ResolveResult, Settlement } from "../../execution/ledger.js";
 import {
   isUnknown,
@@ -16,25 +16,20 @@ import {
   resolvedAs,
   settled,
 } from "../../execution/machine.js";
-import { isForeign, putSettled, refuseForeign, type Session, sweepRows } from "./session.js";
+import { isForeign, mustHold, putSettled, refuseForeign, type Session, sweepRows } from "./session.js";
 import { get, type Steps } from "./tables.js";
 
 export function* settle(session: Session, settlement: Settlement): Steps<boolean> {
   const row = yield* get(session.tables.row(settlement.operationId));
   if (row === undefined || row.fence !== settlement.fence) return false; // L4
   if (row.state === "proposed") return false;
-  if (row.state === "settled" && !presumedLost(row)) return isSame(row, settlement); // a settlement told twice
+  if (row.state === "settled") return isSame(row, settlement); // a settlement told twice
   yield* put(session, row, settlement);
   if (row.state === "dispatching") {
     const activeMs = Math.max(0, session.now - (row.sentAt ?? session.now));
     yield* get(session.tables.addToTurn(row.threadId, row.turnId, { activeMs }));
   }
   return true;
-}
-
-/** Its owner was taken for gone and is not: what it saw is better evidence than that nothing was heard of it. (L1) */
-function presumedLost(row: OperationRow): boolean {
-  return isUnknown(row) && row.outcome?.reason === "host_gone";
 }
 
 function isSame(row: OperationRow, { outcome, sent }: Settlement): boolean {
@@ -73,7 +68,8 @@ export function* readBack(
   return after;
 }
 
-export function* refuse(session: Session, refusals: readonly Refusal[]): Steps<OperationRow[]> {
+export function* refuse(session: Session, refusals: readonly Refusal[], run?: Owner): Steps<OperationRow[]> {
+  for (const { threadId } of refusals) yield* mustHold(session, threadId, run); // L8
   const rows: OperationRow[] = [];
   for (const refusal of refusals) rows.push(yield* refuseOne(session, refusal));
   return rows;

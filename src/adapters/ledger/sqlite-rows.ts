@@ -17,6 +17,7 @@ type RowTables = Pick<
   | "writesAfter"
   | "haltScope"
   | "setHaltScope"
+  | "inHand"
   | "renew"
   | "rejectedByPerson"
 >;
@@ -45,6 +46,9 @@ export function rowTables(sql: Sql): RowTables {
   const byTurn = select(`${ofTurn} ${inOrder}`);
   const dispatchingOfThread = select(`${dispatching} AND ${ofThread} ${inOrder}`);
   const dispatchingOfAll = select(`${dispatching} ${sorted}`);
+  const inHandOfThread = select(
+    `operations.state <> 'settled' AND operations.state IN ('claimed', 'dispatching') AND ${ofThread} ${inOrder}`,
+  );
   const unknownOfThread = select(`${unknown} AND ${ofThread} ${inOrder}`);
   const unknownOfAll = select(`${unknown} ${sorted}`);
   const identical = select(
@@ -71,6 +75,7 @@ export function rowTables(sql: Sql): RowTables {
     `UPDATE operations SET lease_until = ?
      WHERE state <> 'settled' AND state IN ('claimed', 'dispatching') AND owner = ?`,
   );
+  const renewHeld = sql.prepare("UPDATE threads SET holder_until = ? WHERE holder = ?");
   const rows = (records: Record_[]): OperationRow[] => records.map(toRow);
 
   return {
@@ -111,8 +116,10 @@ export function rowTables(sql: Sql): RowTables {
     setHaltScope: (operationId, scope) => {
       setHaltScope.run(scope, toCell(operationId));
     },
+    inHand: (threadId) => rows(inHandOfThread.all(toCell(threadId))),
     renew: (owner, leaseUntil) => {
-      renew.run(leaseUntil, sql.owner(owner));
+      const number = sql.owner(owner);
+      return renew.run(leaseUntil, number) + renewHeld.run(leaseUntil, number) > 0;
     },
     rejectedByPerson: (threadId, turnId) => rows(rejected.all(toCell(threadId), toCell(turnId))),
   };

@@ -3,7 +3,7 @@
 
 import { gunzipSync, gzipSync } from "node:zlib";
 import type { Database } from "better-sqlite3";
-import { type Digest, type Proposal, sha256, type ToolSnapshot } from "../../contracts/index.js";
+import { type Digest, type Owner, type Proposal, sha256, type ToolSnapshot } from "../../contracts/index.js";
 import type { ModelRequestRecord } from "../../execution/ledger.js";
 import { difference, fromCell, type Record_, restoredProposal, toCell } from "./codec.js";
 import { questionTables } from "./sqlite-questions.js";
@@ -30,11 +30,17 @@ function clockTables(sql: Sql): Pick<Tables, "clock" | "setClock"> {
   };
 }
 
-function threadTables(sql: Sql): Pick<Tables, "threads" | "touch" | "nextSeq" | "turn" | "addToTurn"> {
+function threadTables(
+  sql: Sql,
+): Pick<Tables, "threads" | "touch" | "nextSeq" | "holder" | "setHolder" | "turn" | "addToTurn"> {
   const threads = sql.prepare("SELECT thread_id, last_at FROM threads ORDER BY last_at DESC, n DESC");
   const touch = sql.prepare("UPDATE threads SET last_at = ? WHERE n = ?");
   const count = sql.prepare("UPDATE threads SET last_seq = last_seq + 1 WHERE n = ?");
   const lastSeq = sql.prepare("SELECT last_seq FROM threads WHERE n = ?");
+  const holder = sql.prepare(
+    "SELECT owners.body, threads.holder_until FROM threads JOIN owners ON owners.n = threads.holder WHERE thread_id = ?",
+  );
+  const setHolder = sql.prepare("UPDATE threads SET holder = ?, holder_until = ? WHERE n = ?");
   const turn = sql.prepare(
     "SELECT turns.* FROM turns JOIN threads ON threads.n = turns.thread WHERE thread_id = ? AND turn_id = ?",
   );
@@ -52,6 +58,14 @@ function threadTables(sql: Sql): Pick<Tables, "threads" | "touch" | "nextSeq" | 
       const number = sql.thread(threadId);
       count.run(number);
       return Number(lastSeq.one(number)?.last_seq);
+    },
+    holder: (threadId) => {
+      const record = holder.one(toCell(threadId));
+      return record && { owner: JSON.parse(String(record.body)) as Owner, leaseUntil: Number(record.holder_until) };
+    },
+    setHolder: (threadId, held) => {
+      const owner = held === undefined ? null : sql.owner(held.owner);
+      setHolder.run(owner, held?.leaseUntil ?? null, sql.thread(threadId));
     },
     turn: (threadId, turnId) => {
       const record = turn.one(toCell(threadId), toCell(turnId));

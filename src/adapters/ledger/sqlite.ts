@@ -7,7 +7,7 @@ import type { Ledger, LedgerDeps } from "../../execution/ledger.js";
 import { createLedger } from "./core.js";
 import { guarded, openStore } from "./open.js";
 import { sqliteTables } from "./sqlite-tables.js";
-import { runNow, type Steps, type Tables } from "./tables.js";
+import { type Reach, runNow, type Steps, type Tables } from "./tables.js";
 
 /**
  * A ledger in a SQLite file (made if missing, with its folder) or in an open database. Migrates it to this version.
@@ -19,9 +19,10 @@ export function createSqliteLedger(db: Database.Database | string, deps: LedgerD
   const transact = opened.transaction((steps: (tables: Tables) => Steps<unknown>) => runNow(steps(tables)));
   return createLedger(
     {
-      write: async <T>(steps: (tables: Tables) => Steps<T>) =>
+      write: async <T>(_reach: Reach, steps: (tables: Tables) => Steps<T>) =>
         guarded(opened.name, () => transact.immediate(steps) as T),
-      read: async <T>(steps: (tables: Tables) => Steps<T>) => guarded(opened.name, () => transact.deferred(steps) as T),
+      read: async <T>(_reach: Reach, steps: (tables: Tables) => Steps<T>) =>
+        guarded(opened.name, () => transact.deferred(steps) as T),
       close: async () => {
         if (typeof db === "string") opened.close();
       },

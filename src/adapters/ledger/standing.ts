@@ -35,7 +35,7 @@ function* unknownWrites(session: Session, query: StandingQuery): Steps<Standing[
     .map((row) => lost(row, now));
   return [...(yield* get(tables.unknownWrites(reach))), ...abandoned]
     .filter((row) => row.threadId === query.threadId || row.scope === query.scope)
-    .map((row) => ({ ...writeRef(row), server: row.operation.server }));
+    .map((row) => ({ ...writeRef(row), server: row.operation.server, own: row.threadId === query.threadId }));
 }
 
 function* repeats(session: Session, query: StandingQuery): Steps<ReadonlyMap<Digest, readonly WriteRef[]>> {

@@ -37,12 +37,56 @@ export function runNow<T>(steps: Steps<T>): T {
   return step.value;
 }
 
+/**
+ * What the steps of a transaction may look at, named before they run: a store that is far away loads it in one go. Looking
+ * at anything else is a mistake of the steps. Named operations and questions bring their threads with them.
+ */
+export interface Reach {
+  /** Their counters, clock and holder, and what is open in them: rows claimed or dispatching, writes that are unknown. */
+  readonly threads?: readonly string[];
+  /** What is open in every thread; `halting`: only where a named operation was claimed under `haltScope: "server"`. */
+  readonly everywhere?: "always" | "halting";
+  /** The rows, each with its current question. */
+  readonly operations?: readonly Digest[];
+  /** The proposals, their rows and the questions about these. */
+  readonly proposals?: readonly string[];
+  /** The questions, their rows and the current questions about these. */
+  readonly approvals?: readonly string[];
+  /** Earlier writes of a thread: identical to one of these, or numbered above `after`. */
+  readonly writes?: {
+    readonly threadId: string;
+    readonly identical: readonly Pick<Operation, "server" | "tool" | "argumentsDigest">[];
+    readonly after: number;
+  };
+  /** A turn's counters, and its operations that a person rejected. */
+  readonly turn?: { readonly threadId: string; readonly turnId: string };
+  /** Every row of a thread (of one turn). */
+  readonly history?: { readonly threadId: string; readonly turnId?: string };
+  /** Undecided operations with their current question, of a thread or of all. */
+  readonly questions?: { readonly threadId?: string };
+  /** Whether a model request is known. */
+  readonly request?: string;
+  /** The model requests of a turn. */
+  readonly requests?: { readonly threadId: string; readonly turnId: string };
+  readonly snapshot?: Digest;
+  /** The list of all threads. */
+  readonly list?: boolean;
+}
+
 export interface Store {
-  /** Runs the steps in one transaction that is durable when this resolves. (T1) */
-  write<T>(steps: (tables: Tables) => Steps<T>): Promise<T>;
+  /** Runs the steps in one transaction that is durable when this resolves. (T1) May run them again where another was first. */
+  write<T>(reach: Reach, steps: (tables: Tables) => Steps<T>): Promise<T>;
   /** Runs steps that change nothing, on one consistent view. */
-  read<T>(steps: (tables: Tables) => Steps<T>): Promise<T>;
+  read<T>(reach: Reach, steps: (tables: Tables) => Steps<T>): Promise<T>;
+  /** Extends the leases of an owner in a cheaper way than by steps. False: it holds nothing any more. */
+  renew?(owner: Owner, leaseMs: number): Promise<boolean>;
   close(): Promise<void>;
+}
+
+/** Whose run a thread is, and until when that is so if nothing more is heard of it. */
+export interface Holder {
+  readonly owner: Owner;
+  readonly leaseUntil: number;
 }
 
 /** What a turn has spent and shown so far. */
@@ -74,6 +118,8 @@ export interface Question {
 }
 
 export interface Tables {
+  /** The store's own clock, where it has one: epoch milliseconds. */
+  now?(): Reply<number>;
   clock(): Reply<Moment | undefined>;
   setClock(moment: Moment): Reply<void>;
 
@@ -108,8 +154,12 @@ export interface Tables {
   /** How far an unknown outcome halts, as the operation's last claim was told. */
   haltScope(operationId: Digest): Reply<"thread" | "server">;
   setHaltScope(operationId: Digest, scope: "thread" | "server"): Reply<void>;
-  /** Extends the lease of every claimed or dispatching row of the owner. */
-  renew(owner: Owner, leaseUntil: number): Reply<void>;
+  /** Rows claimed or dispatching, of a thread. */
+  inHand(threadId: string): Reply<OperationRow[]>;
+  holder(threadId: string): Reply<Holder | undefined>;
+  setHolder(threadId: string, holder: Holder | undefined): Reply<void>;
+  /** Extends the lease of every claimed or dispatching row of the owner, and of the threads it holds. False: there is none. */
+  renew(owner: Owner, leaseUntil: number): Reply<boolean>;
 
   turn(threadId: string, turnId: string): Reply<TurnCounters>;
   /** Adds to the counters; a flag once true stays true. */
@@ -125,7 +175,6 @@ export interface Tables {
   consume(approvalId: string): Reply<void>;
   /** The time of the latest verdict on an operation of the proposal. */
   lastVerdict(proposalId: string): Reply<Moment | undefined>;
-  /** Current questions without a verdict whose operation is proposed or claimed, with it, in order of the operations. */
   /** The current question of each undecided operation, answered or not. */
   openQuestions(threadId?: string): Reply<{ readonly question: Question; readonly row: OperationRow }[]>;
 

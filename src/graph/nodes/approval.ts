@@ -11,6 +11,7 @@ import type { NewRequest } from "../../execution/ledger.js";
 import { type OpenQuestion, refusedAnswer, storeAnswers, whoAnswers } from "../answers.js";
 import { type Batch, type BatchCall, loadBatch, threadOf } from "../batch.js";
 import { injectsOf } from "../call.js";
+import { leaseOf } from "../held.js";
 import { type Host, UNAUTHENTICATED } from "../host.js";
 import { withArguments } from "../messages.js";
 import type { GraphState, GraphUpdate } from "../state.js";
@@ -24,7 +25,10 @@ export function approval(host: Host) {
     const open = batch.calls.filter((call) => call.judgement.kind === "ask");
     if (open.length === 0) return update(batch, ""); // Q4
 
-    const asked = await host.ledger.ask(open.map((call) => newRequest(host, batch, call))); // Q2
+    const asked = await host.ledger.ask(
+      open.map((call) => newRequest(host, batch, call)),
+      leaseOf(runtime)?.owner,
+    ); // Q2
     const questions = open.map((call, index): Question => {
       const { request } = asked[index] as (typeof asked)[number];
       const earlier = call.judgement.kind === "ask" ? call.judgement.earlier : [];

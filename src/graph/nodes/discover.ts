@@ -11,22 +11,16 @@ import { summarise } from "../../catalog/index.js";
 import { type SnapshotSummary, ToolgateError, type ToolSnapshot } from "../../contracts/index.js";
 import { toolSettings } from "../../policy/index.js";
 import { threadOf } from "../batch.js";
+import { leaseOf } from "../held.js";
 import type { Host } from "../host.js";
 import { readBack } from "../readback.js";
 import { repair } from "../repair.js";
-import { type GraphState, type GraphUpdate, STATE_VERSION } from "../state.js";
+import type { GraphState, GraphUpdate } from "../state.js";
 
 export function discover(host: Host) {
   return async (state: GraphState, runtime: LangGraphRunnableConfig): Promise<GraphUpdate> => {
-    if (state.stateVersion > STATE_VERSION) {
-      throw new ToolgateError(
-        "store_version",
-        `this thread was saved by a later version of toolgate (state version ${state.stateVersion})`,
-        "open it with that version, or start a new thread",
-      );
-    }
     await readBackUnknown(host, state, runtime); // V4
-    const repaired = await repair(host, state, threadOf(runtime)); // V1
+    const repaired = await repair(host, state, threadOf(runtime), leaseOf(runtime)?.owner); // V1
     const published = await publish(host, state, runtime);
     return { ...repaired?.update, ...published };
   };

@@ -6,19 +6,22 @@
 //   E3. A write waits until the checkpoint it runs from is stored, and is refused where that never happens.
 //   E4. What the ledger has settled is answered from it and marked replayed.
 //   E5. The host's secrets are taken out of an answer before it is stored: state, model and people read what is stored.
+//   E6. A claim that the ledger could not record runs nothing: its calls are `unavailable`, and a yes stays unused.
 
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { type Digest, LOCAL, type OperationRow, type Outcome, ToolgateError } from "../../contracts/index.js";
-import type { Claim, ClaimBatch, ClaimRequest } from "../../execution/ledger.js";
+import type { Claim, ClaimBatch, ClaimRequest, ClaimResult } from "../../execution/ledger.js";
 import { type Dispatch, runBatch } from "../../execution/run.js";
 import { head, redactBody, toBody } from "../../observation/index.js";
 import { type Batch, type BatchCall, loadBatch, threadOf } from "../batch.js";
 import { CONNECT_SERVER } from "../builtins.js";
 import { injectsOf } from "../call.js";
 import { dispatchOf } from "../dispatch.js";
+import { leaseOf } from "../held.js";
 import type { Host, RunOwner } from "../host.js";
+import { claimsOnly, type Lease } from "../lease.js";
 import type { GraphState, GraphUpdate, OperationView } from "../state.js";
-import { beforeClaim } from "../verify.js";
+import { beforeClaim, type Refused, unavailable } from "../verify.js";
 import { settledPart, toldOf, viewOf, viewsOf } from "../views.js";
 import { alreadyRunning } from "./observe.js";
 
@@ -35,16 +38,27 @@ export function execute(host: Host) {
 
     const runnable = batch.calls.filter((call) => call.judgement.kind === "run");
     const refused = await beforeClaim(host, batch, runnable, runtime);
-    await host.ledger.refuse(refused.map(({ call, outcome }) => refusalOf(host, batch, call, outcome)));
+    const lease = leaseOf(runtime);
+    const refuse = (calls: readonly Refused[]) =>
+      host.ledger.refuse(
+        calls.map(({ call, outcome }) => refusalOf(host, batch, call, outcome)),
+        lease?.owner,
+      );
+    await refuse(refused);
     const stopped = new Set(refused.map(({ call }) => call));
     const ready = runnable.filter((call) => !stopped.has(call));
 
     if (ready.length === 0) return afterwards(host, batch, state, []);
-    const mine = host.newOwner();
+    const mine = lease ?? claimsOnly(host);
     for (const { operation } of ready) mine.hold(operation.id);
     let dispatched: Dispatch[] = [];
     try {
-      const claimed = await host.ledger.claim(claimBatch(host, batch, state, mine, ready));
+      const claimed = await claim(host, claimBatch(host, batch, state, mine, ready));
+      if (claimed.kind === "unrecorded") {
+        for (const { operation } of ready) mine.release(operation.id);
+        await refuse(ready.map((call) => ({ call, outcome: claimed.outcome }))); // E6
+        return await afterwards(host, batch, state, []);
+      }
       if (claimed.kind === "ask") return { operations: await askedViews(host, state, threadId, claimed.operationIds) };
       const busy = claimed.claims.find((claim) => claim.kind === "busy");
       if (busy) throw alreadyRunning(threadId, byId(batch, busy.operationId));
@@ -59,8 +73,22 @@ export function execute(host: Host) {
     } finally {
       const running = new Set(dispatched.map(({ operation }) => operation.id)); // released by runBatch
       for (const { operation } of ready) if (!running.has(operation.id)) mine.release(operation.id);
+      if (mine !== lease) await mine.close();
     }
   };
+}
+
+/** E6 */
+async function claim(
+  host: Host,
+  batch: ClaimBatch,
+): Promise<ClaimResult | { readonly kind: "unrecorded"; readonly outcome: Outcome }> {
+  try {
+    return await host.ledger.claim(batch);
+  } catch (error) {
+    if (!(error instanceof ToolgateError) || error.code !== "store_failed") throw error;
+    return { kind: "unrecorded", outcome: unavailable(`the ledger could not be written: ${error.message}`) };
+  }
 }
 
 function refusalOf(host: Host, batch: Batch, call: BatchCall, outcome: Outcome) {
@@ -135,19 +163,17 @@ function dispatches(
 
 function runDeps(
   host: Host,
-  mine: RunOwner,
+  mine: Lease,
   threadId: string,
   runtime: LangGraphRunnableConfig,
 ): Parameters<typeof runBatch>[1] {
   return {
     ledger: host.ledger,
-    owner: mine.owner,
-    leaseMs: host.config.leaseMs,
-    now: host.now,
+    good: mine.good,
     release: mine.release,
     words: (text) => head(host.redact(text), MESSAGE_BYTES), // E5: redacted first, a cut could hide half a secret
     keep: (result) => host.results.put(threadId, redactBody(toBody(result), host.redact)), // E5
-    every: host.every,
+    wait: (ms) => host.after(ms).elapsed,
     background: host.background,
     progress: ({ phase, operation, outcome }) =>
       runtime.writer?.({

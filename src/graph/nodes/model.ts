@@ -16,6 +16,7 @@ import { cleanText, rewordDefinition } from "../../observation/index.js";
 import { turnSpent } from "../../policy/index.js";
 import { threadOf } from "../batch.js";
 import { onDemand } from "../builtins.js";
+import { leaseOf } from "../held.js";
 import type { Host } from "../host.js";
 import { turnOf } from "../messages.js";
 import { repair } from "../repair.js";
@@ -40,7 +41,7 @@ export function model(host: Host) {
     if (!state.messages.some((message) => message.getType() === "human")) {
       throw new ToolgateError("empty_question", "there is no user message to answer", "send one human message");
     }
-    const repaired = await repair(host, state, threadId); // O7
+    const repaired = await repair(host, state, threadId, leaseOf(runtime)?.owner); // O7
     const messages = repaired?.messages ?? state.messages;
     if (answeredAlready(messages)) return repaired?.update ?? {};
     const snapshot = state.snapshot === undefined ? undefined : await host.catalog.snapshot(state.snapshot.id);
@@ -77,19 +78,22 @@ export function model(host: Host) {
     const { message, calls } = normalise(host, response, messages);
     const proposalId = host.newId();
     message.response_metadata = { ...message.response_metadata, toolgate: { proposalId, snapshotId: snapshot.id } };
-    await host.ledger.propose({
-      requestId: host.newId(),
-      threadId,
-      turnId,
-      snapshotId: snapshot.id,
-      tools: final ? [] : aliases,
-      startedAt,
-      endedAt: host.now(),
-      final,
-      ...(calls.length > 0
-        ? { proposal: { proposalId, threadId, scope: host.config.scope, turnId, snapshotId: snapshot.id, calls } }
-        : {}),
-    }); // O2
+    await host.ledger.propose(
+      {
+        requestId: host.newId(),
+        threadId,
+        turnId,
+        snapshotId: snapshot.id,
+        tools: final ? [] : aliases,
+        startedAt,
+        endedAt: host.now(),
+        final,
+        ...(calls.length > 0
+          ? { proposal: { proposalId, threadId, scope: host.config.scope, turnId, snapshotId: snapshot.id, calls } }
+          : {}),
+      },
+      leaseOf(runtime)?.owner,
+    ); // O2
     const before = (repaired?.update.messages ?? []) as BaseMessage[];
     return { ...repaired?.update, messages: [...before, message], operations: [] };
   };

@@ -2,9 +2,10 @@
 
 import type { ToolMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
-import { type OperationRow, rejected, ToolgateError } from "../../contracts/index.js";
+import { type OperationRow, type Owner, rejected, ToolgateError } from "../../contracts/index.js";
 import { toolMessage } from "../../observation/index.js";
 import { type Batch, type BatchCall, loadBatch, threadOf } from "../batch.js";
+import { leaseOf } from "../held.js";
 import type { Host } from "../host.js";
 import type { GraphState, GraphUpdate } from "../state.js";
 import { haltOf, settledPart, toldOf, viewOf } from "../views.js";
@@ -14,7 +15,7 @@ export function observe(host: Host) {
     const threadId = threadOf(runtime);
     const batch = await loadBatch(host, state, threadId);
     if (!batch) return { operations: [] };
-    const rows = await settleAll(host, batch, "it was not run");
+    const rows = await settleAll(host, batch, "it was not run", leaseOf(runtime)?.owner);
     for (const { operation, judgement } of batch.calls) {
       if (judgement.kind !== "refuse") continue;
       const { id: operationId, alias, effect } = operation;
@@ -54,7 +55,12 @@ export function observe(host: Host) {
  * Settles what nothing will run any more, and returns the row of each call. A call that was never refused and never ran
  * is closed as withdrawn. Throws `already_running` when another run still holds one.
  */
-export async function settleAll(host: Host, batch: Batch, withdrawn: string): Promise<Map<string, OperationRow>> {
+export async function settleAll(
+  host: Host,
+  batch: Batch,
+  withdrawn: string,
+  run: Owner | undefined,
+): Promise<Map<string, OperationRow>> {
   const open = batch.calls.filter((call) => call.judgement.kind !== "settled");
   const refused = await host.ledger.refuse(
     open.map((call) => ({
@@ -65,6 +71,7 @@ export async function settleAll(host: Host, batch: Batch, withdrawn: string): Pr
       toolDigest: call.entry?.digest ?? null,
       outcome: call.judgement.kind === "refuse" ? call.judgement.outcome : rejected("withdrawn", "host", withdrawn),
     })),
+    run,
   );
   const rows = new Map<string, OperationRow>();
   for (const { judgement } of batch.calls)

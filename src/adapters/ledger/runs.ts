@@ -1,0 +1,29 @@
+// Runs: a thread is taken for a run, and given back, as steps of one transaction each. (L8)
+//
+//   N1. Taking a thread fences off whatever a gone owner left in it: from then on that owner can neither send nor settle,
+//       should it only have been cut off.
+//   N2. Whether an owner is gone is asked as for an operation: on this machine by its process, elsewhere by the lease.
+
+import type { Owner } from "../../contracts/index.js";
+import type { EnterResult } from "../../execution/ledger.js";
+import { fenced, ownerGone } from "../../execution/machine.js";
+import { heldByOther, type Session, sameOwner, sweepRows } from "./session.js";
+import { get, type Steps } from "./tables.js";
+
+export function* enter(session: Session, threadId: string, owner: Owner, leaseMs: number): Steps<EnterResult> {
+  const { tables, now } = session;
+  const other = yield* heldByOther(session, threadId, owner);
+  if (other) return { kind: "busy", owner: other };
+  yield* sweepRows(session, threadId, false); // N1: writes are unknown from now on
+  for (const row of yield* get(tables.inHand(threadId))) {
+    if (ownerGone(row, session)) yield* get(tables.putRow(fenced(row)));
+  }
+  yield* get(tables.setHolder(threadId, { owner, leaseUntil: now + leaseMs }));
+  yield* get(tables.touch(threadId, now));
+  return { kind: "entered" };
+}
+
+export function* leave({ tables }: Session, threadId: string, owner: Owner): Steps<void> {
+  const holder = yield* get(tables.holder(threadId));
+  if (holder && sameOwner(holder.owner, owner)) yield* get(tables.setHolder(threadId, undefined));
+}

@@ -1,0 +1,100 @@
+// The Postgres checkpointer: LangGraph's own, set up before its first use, and not undone by a connection that dies.
+//
+//   C1. Its tables are made under the lock of our own schema, in one transaction: its setup is not safe for two hosts.
+//   C2. Each of its writes is an upsert, so one whose connection died is made again. Reads are, too.
+//   C3. It keeps its tables in the schema a connection starts in, as ours are.
+
+import type { RunnableConfig } from "@langchain/core/runnables";
+import {
+  BaseCheckpointSaver,
+  type ChannelVersions,
+  type Checkpoint,
+  type CheckpointListOptions,
+  type CheckpointMetadata,
+  type CheckpointTuple,
+  type PendingWrite,
+} from "@langchain/langgraph-checkpoint";
+import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
+import type pg from "pg";
+import { CheckpointSerializer } from "../store/checkpoint-serde.js";
+import type { Connection } from "./connection.js";
+import { alone, type Session } from "./schema.js";
+
+export function postgresCheckpointer(connection: Connection): BaseCheckpointSaver {
+  return new PostgresCheckpointer(connection);
+}
+
+class PostgresCheckpointer extends BaseCheckpointSaver {
+  private saver: Promise<PostgresSaver> | undefined;
+
+  constructor(private readonly connection: Connection) {
+    super(new CheckpointSerializer());
+  }
+
+  override getTuple(config: RunnableConfig): Promise<CheckpointTuple | undefined> {
+    return this.run((saver) => saver.getTuple(config));
+  }
+
+  override async *list(config: RunnableConfig, options?: CheckpointListOptions): AsyncGenerator<CheckpointTuple> {
+    yield* await this.run(async (saver) => {
+      const tuples: CheckpointTuple[] = [];
+      for await (const tuple of saver.list(config, options)) tuples.push(tuple);
+      return tuples;
+    });
+  }
+
+  override put(
+    config: RunnableConfig,
+    checkpoint: Checkpoint,
+    metadata: CheckpointMetadata,
+    newVersions: ChannelVersions,
+  ): Promise<RunnableConfig> {
+    return this.run((saver) => saver.put(config, checkpoint, metadata, newVersions));
+  }
+
+  override putWrites(config: RunnableConfig, writes: PendingWrite[], taskId: string): Promise<void> {
+    return this.run((saver) => saver.putWrites(config, writes, taskId));
+  }
+
+  override deleteThread(threadId: string): Promise<void> {
+    return this.run((saver) => saver.deleteThread(threadId));
+  }
+
+  /** Runs what may run twice. (C2) */
+  private async run<T>(ask: (saver: PostgresSaver) => Promise<T>): Promise<T> {
+    this.saver ??= this.open().catch((error: unknown) => {
+      this.saver = undefined;
+      throw error;
+    });
+    const saver = await this.saver;
+    return this.connection.again(() => ask(saver));
+  }
+
+  private async open(): Promise<PostgresSaver> {
+    const { connection } = this;
+    await connection.ready();
+    const [place] = await connection.query("SELECT current_schema() AS schema");
+    const options = { schema: String(place?.schema) };
+    await connection.again(() =>
+      connection.session((session) =>
+        alone(session, () => new PostgresSaver(only(session), this.serde, options).setup()),
+      ),
+    );
+    return new PostgresSaver(connection.pool, this.serde, options);
+  }
+}
+
+/** A pool of one session that is in a transaction: what fails in it undoes itself alone, and its schema is there. (C1) */
+function only(session: Session): pg.Pool {
+  const query = async (text: string, values?: unknown[]) => {
+    if (text.startsWith("CREATE SCHEMA")) return { rows: [] };
+    await session.query("SAVEPOINT step");
+    try {
+      return await session.query(text, values);
+    } catch (error) {
+      await session.query("ROLLBACK TO SAVEPOINT step");
+      throw error;
+    }
+  };
+  return { connect: async () => ({ query, release: () => undefined }) } as unknown as pg.Pool;
+}

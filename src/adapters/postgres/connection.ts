@@ -1,0 +1,176 @@
+// Connection: the pool, and what is done when a connection fails.
+//
+//   P1. Each statement stands alone: no session state, no named statement, no lock that outlives it. So a pooler that gives
+//       each transaction another connection changes nothing.
+//   P2. A connection that dies, idle or in use, ends nothing but what was under way on it.
+//   P3. Nothing connects before it is needed. The first use migrates; one that failed is tried again by the next.
+//   P4. What may succeed in a moment is tried again for `patienceMs` at most.
+
+import pg from "pg";
+import { ToolgateError } from "../../contracts/index.js";
+import { isSound, kindOf, storeFailed } from "./failure.js";
+import { migrate, type Session } from "./schema.js";
+
+/** Milliseconds to wait for a connection, or for a statement's answer. */
+const ANSWER_MS = 5_000;
+const CONNECTIONS = 10;
+
+/** A row as it comes from Postgres. */
+export type Cells = Readonly<Record<string, unknown>>;
+
+/** An error of a statement with whether it had been sent. */
+export class StatementError extends Error {
+  constructor(
+    readonly error: unknown,
+    readonly sent: boolean,
+  ) {
+    super("a statement failed");
+  }
+  get kind() {
+    return kindOf(this.error, this.sent);
+  }
+}
+
+export interface Connection {
+  readonly pool: pg.Pool;
+  /** Runs a statement once, on any connection. Throws `StatementError`. */
+  once(text: string, values?: readonly unknown[]): Promise<Cells[]>;
+  /** Runs a statement that may run twice, until it succeeds. Throws `store_failed`. */
+  query(text: string, values?: readonly unknown[]): Promise<Cells[]>;
+  /** Runs what may run twice, until it succeeds. Throws `store_failed`. */
+  again<T>(run: () => Promise<T>): Promise<T>;
+  /** Waits before something is tried again after an error; throws `store_failed` when there is no more point in it. (P4) */
+  patience(): (error: unknown) => Promise<void>;
+  /** Migrates, once. (P3) */
+  ready(): Promise<void>;
+  /** Runs several statements on one connection. */
+  session<T>(run: (session: Session) => Promise<T>): Promise<T>;
+  close(): Promise<void>;
+}
+
+/** Told each statement of ledger and results, for those who count. **Contract:** must not throw. */
+export type Heard = (text: string, values: readonly unknown[]) => void;
+
+export interface ConnectionOptions {
+  /** Connections at most. @default 10 */
+  readonly max?: number;
+  /** Transactions after which a connection is given up. @default as many as it lives for */
+  readonly maxUses?: number;
+  /** Milliseconds within which what fails is tried again. @default 5000 */
+  readonly patienceMs?: number;
+  readonly heard?: Heard;
+}
+
+export function connect(url: string, options: ConnectionOptions = {}): Connection {
+  const { max = CONNECTIONS, maxUses, patienceMs = 5_000, heard } = options;
+  const secrets = secretsOf(url);
+  const pool = new pg.Pool({
+    connectionString: url,
+    max,
+    ...(maxUses === undefined ? {} : { maxUses }),
+    connectionTimeoutMillis: ANSWER_MS,
+    keepAlive: true,
+    application_name: "toolgate",
+  });
+  pool.on("error", () => undefined); // P2: idle
+  pool.on("connect", (client) => client.on("error", () => undefined)); // P2: between two statements
+  let migrated: Promise<void> | undefined;
+  let closed: Promise<void> | undefined;
+
+  const patience = () => {
+    const started = performance.now();
+    let wait = 10;
+    return async (error: unknown) => {
+      const cause = error instanceof StatementError ? error.error : error;
+      const kind = error instanceof StatementError ? error.kind : kindOf(error, true);
+      if (kind === "fault" || closed || performance.now() - started + wait > patienceMs) {
+        throw closed && kind !== "fault" ? isClosed() : storeFailed(cause, secrets);
+      }
+      await pause(wait * (0.5 + Math.random()));
+      wait = Math.min(500, wait * 2);
+    };
+  };
+  const again = async <T>(run: () => Promise<T>): Promise<T> => {
+    const failed = patience();
+    for (;;) {
+      try {
+        return await run();
+      } catch (error) {
+        await failed(error);
+      }
+    }
+  };
+  const session = async <T>(run: (session: Session) => Promise<T>): Promise<T> => {
+    if (closed) throw isClosed();
+    const client = await pool.connect().catch((error: unknown) => {
+      throw new StatementError(error, false);
+    });
+    let broken = true;
+    try {
+      const result = await run(client as unknown as Session);
+      broken = false;
+      return result;
+    } finally {
+      client.release(broken);
+    }
+  };
+  const once = async (text: string, values: readonly unknown[] = []): Promise<Cells[]> => {
+    if (closed) throw isClosed();
+    const client = await pool.connect().catch((error: unknown) => {
+      throw new StatementError(error, false);
+    });
+    heard?.(text, values);
+    let sound = true;
+    try {
+      const asked = { text, values: [...values], query_timeout: ANSWER_MS };
+      return (await client.query(asked)).rows as Cells[];
+    } catch (error) {
+      sound = isSound(error);
+      throw new StatementError(error, true);
+    } finally {
+      client.release(!sound);
+    }
+  };
+  const ready = (): Promise<void> => {
+    migrated ??= again(() => session(migrate)).catch((error: unknown) => {
+      migrated = undefined;
+      throw error;
+    });
+    return migrated;
+  };
+  return {
+    pool,
+    once,
+    again,
+    patience,
+    ready,
+    session,
+    query: (text, values) => again(() => once(text, values)),
+    close: () => {
+      closed ??= pool.end();
+      return closed;
+    },
+  };
+}
+
+function isClosed(): ToolgateError {
+  return new ToolgateError("store_failed", "the Postgres store failed: it is closed", "open the store again");
+}
+
+/** What must not be read in an error: the connection string, and its password as it is written and as it is meant. */
+function secretsOf(url: string): string[] {
+  const written = /^[^/]*\/\/[^/@]*:([^/]*)@/.exec(url)?.[1] ?? "";
+  return [url, written, decoded(written)].filter((secret) => secret.length > 0);
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

@@ -1,0 +1,78 @@
+// Failures of Postgres: what each says about the statement it ended, and the words a host reads.
+//
+//   F1. A statement whose answer was lost may have been stored. Only the database can tell.
+//   F2. No message names the password or the connection string, and none carries an error that does.
+
+import { ToolgateError } from "../../contracts/index.js";
+
+/**
+ * `lost`: sent, and nobody knows. `busy`: certainly not stored, may succeed in a moment. `conflict`: another was first.
+ * `fault`: certainly not stored, and would not be again.
+ */
+export type Kind = "lost" | "busy" | "conflict" | "fault";
+
+const BUSY = new Set(["40001", "40P01", "53300", "57P03", "55P03"]);
+const UNREACHABLE = new Set([
+  "ECONNREFUSED",
+  "ECONNRESET",
+  "EPIPE",
+  "ETIMEDOUT",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "ENOENT",
+]);
+
+/** What an error of a statement says, given whether the statement was sent. (F1) */
+export function kindOf(error: unknown, sent: boolean): Kind {
+  const code = codeOf(error);
+  if (error instanceof ToolgateError) return "fault";
+  if (code === "23505") return "conflict";
+  if (BUSY.has(code)) return "busy";
+  if (isSqlState(code) && !/^(08|57P0)/.test(code)) return "fault";
+  if (sent) return "lost";
+  return isSqlState(code) || UNREACHABLE.has(code) || code === "" ? "busy" : "fault";
+}
+
+export function codeOf(error: unknown): string {
+  const code = (error as { code?: unknown } | null)?.code;
+  return typeof code === "string" ? code : "";
+}
+
+/** Whether a code is Postgres's own word, not Node's (`EPIPE`). */
+function isSqlState(code: string): boolean {
+  return /^[0-9A-DF-Z][0-9A-Z]{4}$/.test(code);
+}
+
+/** Whether the connection is still good after an error of a statement on it. */
+export function isSound(error: unknown): boolean {
+  const code = codeOf(error);
+  return isSqlState(code) && !/^(08|57P0)/.test(code);
+}
+
+/** An error as a host reads it. `secrets` are taken out of whatever the driver says. (F2) */
+export function storeFailed(error: unknown, secrets: readonly string[]): unknown {
+  if (error instanceof ToolgateError) return error;
+  if (!(error instanceof Error)) return error;
+  const code = codeOf(error);
+  const broken = error instanceof SyntaxError; // a body that is no longer JSON
+  if (error instanceof TypeError && code === "") return error; // a mistake of ours
+  const said = broken ? "a stored record cannot be read" : without(error.message || code, secrets);
+  return new ToolgateError("store_failed", `the Postgres store failed: ${said}`, hint(code, said), { data: { code } });
+}
+
+function without(text: string, secrets: readonly string[]): string {
+  return secrets.reduce((left, secret) => left.replaceAll(secret, "[removed]"), text);
+}
+
+function hint(code: string, said: string): string {
+  if (/^28/.test(code)) return "check the user and the password in `store.url`";
+  if (code === "3D000") return "make the database that `store.url` names, or name another";
+  if (code === "ERR_INVALID_URL") return "write `store.url` as postgresql://user:password@host:port/database";
+  if (code === "42501" || code === "3F000") return "let the user of `store.url` make and change tables in its schema";
+  if (/^53[12]/.test(code)) return "make room on the database's disk, then try again";
+  if (code === "53300") return "let the database take more connections, or run fewer hosts";
+  if (UNREACHABLE.has(code) || code === "ENOTFOUND" || /^(08|57P)/.test(code) || /timeout|terminated/i.test(said)) {
+    return "check that the database runs and can be reached, then run the thread again; what was stored stays";
+  }
+  return "see what the database's log says of it";
+}

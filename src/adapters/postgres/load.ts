@@ -1,0 +1,166 @@
+// Loading: everything that a transaction's steps may look at, by one SELECT, which is one consistent view.
+//
+//   I1. Each part is found by an index of `schema.ts`; what is large and many is never read whole, the list of threads aside.
+
+import type { Reach } from "../ledger/tables.js";
+import { identicalKey, key, keys } from "./keys.js";
+
+/** One part of a view: a noun's body with the cells that stand beside it. */
+export interface Part {
+  readonly kind:
+    | "now"
+    | "thread"
+    | "row"
+    | "question"
+    | "turn"
+    | "proposal"
+    | "known"
+    | "request"
+    | "snapshot"
+    | "listed";
+  readonly n: number;
+  readonly body: string;
+  readonly extra: string | null;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+export interface Statement {
+  readonly text: string;
+  readonly values: readonly unknown[];
+}
+
+/** The database's clock in epoch milliseconds. */
+export const NOW = "floor(extract(epoch FROM clock_timestamp()) * 1000)::float8";
+
+const IN_HAND = "state IN ('claimed', 'dispatching')";
+const UNKNOWN = "status = 'result_unknown' AND effect = 'write'";
+const UNDECIDED = "state IN ('proposed', 'claimed')";
+
+/** The statement that loads a reach. Its rows are `Part`s, in no order. */
+export function loading(reach: Reach): Statement {
+  const values: unknown[] = [];
+  const bind = (value: unknown, type: string): string => `$${values.push(value)}::${type}`;
+  const list = (texts: readonly string[]): string => `ANY(${bind(keys(texts), "text[]")})`;
+  const parts: string[] = [now()];
+
+  const operations = reach.operations?.length ? list(reach.operations) : undefined;
+  const proposals = reach.proposals?.length ? list(reach.proposals) : undefined;
+  const approvals = reach.approvals?.length ? list(reach.approvals) : undefined;
+  const asked = approvals && `SELECT operation FROM toolgate_questions WHERE approval = ${approvals}`;
+  const named = [
+    reach.threads?.length ? `SELECT unnest(${bind(keys(reach.threads), "text[]")}) AS thread` : undefined,
+    operations && `SELECT thread FROM toolgate_operations WHERE id = ${operations}`,
+    asked && `SELECT thread FROM toolgate_operations WHERE id = ${any(asked)}`,
+  ].filter((part) => part !== undefined);
+
+  if (named.length > 0) {
+    const threads = `thread = ${any(named.join(" UNION "))}`;
+    parts.push(headers(threads), rows(`${IN_HAND} AND ${threads}`), rows(`${UNKNOWN} AND ${threads}`));
+  }
+  if (operations) parts.push(rows(`id = ${operations}`), questions(`operation = ${operations}`));
+  if (proposals) {
+    const about = `operation = ${any(`SELECT id FROM toolgate_operations WHERE proposal = ${proposals}`)}`;
+    parts.push(rows(`proposal = ${proposals}`), questions(about), proposal(`proposal = ${proposals}`));
+  }
+  if (asked) parts.push(rows(`id = ${any(asked)}`), questions(`operation = ${any(asked)}`));
+  if (reach.everywhere === "always") everywhere("TRUE");
+  if (reach.everywhere === "halting" && operations) {
+    everywhere(`EXISTS (SELECT FROM toolgate_operations WHERE id = ${operations} AND halt_scope = 'server')`);
+  }
+  if (reach.writes) {
+    const { threadId, identical, after } = reach.writes;
+    const thread = bind(key(threadId), "text");
+    parts.push(rows(`thread = ${thread} AND seq > ${bind(after, "bigint")} AND seq IS NOT NULL`));
+    if (identical.length > 0) {
+      const same = bind([...new Set(identical.map(identicalKey))], "text[]");
+      parts.push(rows(`effect = 'write' AND thread = ${thread} AND identical = ANY(${same})`));
+    }
+  }
+  if (reach.turn) {
+    const where = ofTurn(reach.turn);
+    parts.push(turn(where), rows(`status = 'rejected' AND reason = 'person' AND ${where}`));
+  }
+  if (reach.history) {
+    const { threadId, turnId } = reach.history;
+    parts.push(rows(turnId === undefined ? `thread = ${bind(key(threadId), "text")}` : ofTurn({ threadId, turnId })));
+  }
+  if (reach.questions) {
+    const { threadId } = reach.questions;
+    const where = threadId === undefined ? UNDECIDED : `${UNDECIDED} AND thread = ${bind(key(threadId), "text")}`;
+    parts.push(rows(where), questions(`operation = ${any(`SELECT id FROM toolgate_operations WHERE ${where}`)}`));
+  }
+  if (reach.request !== undefined) parts.push(known(`request = ${bind(key(reach.request), "text")}`));
+  if (reach.requests) parts.push(requests(ofTurn(reach.requests)));
+  if (reach.snapshot !== undefined) parts.push(snapshot(`id = ${bind(key(reach.snapshot), "text")}`));
+  if (reach.list) parts.push(listed());
+  return { text: parts.join("\nUNION ALL\n"), values };
+
+  function everywhere(condition: string): void {
+    const [dispatching, unknown] = [`state = 'dispatching' AND ${IN_HAND}`, UNKNOWN];
+    const threads = [dispatching, unknown].map((where) => `SELECT thread FROM toolgate_operations WHERE ${where}`);
+    parts.push(headers(`thread = ${any(threads.join(" UNION "))} AND ${condition}`));
+    parts.push(rows(`${dispatching} AND ${condition}`), rows(`${unknown} AND ${condition}`));
+  }
+  function ofTurn({ threadId, turnId }: { readonly threadId: string; readonly turnId: string }): string {
+    return `thread = ${bind(key(threadId), "text")} AND turn = ${bind(key(turnId), "text")}`;
+  }
+}
+
+/** Few of many, looked up one by one: a join might read the whole table instead. */
+function any(select: string): string {
+  return `ANY(ARRAY(${select}))`;
+}
+
+function part(kind: Part["kind"], cells: { n?: string; body?: string; extra?: string; data?: string }): string {
+  const { n = "0", body = "''", extra = "NULL", data = "NULL" } = cells;
+  return `SELECT '${kind}' AS kind, ${n}::float8 AS n, ${body} AS body, ${extra}::text AS extra, ${data}::json AS data`;
+}
+
+function now(): string {
+  const clock = "'at', (SELECT at FROM toolgate_clock), 'elapsed', (SELECT elapsed FROM toolgate_clock)";
+  return part("now", { data: `json_build_object('now', ${NOW}, ${clock})` });
+}
+
+function headers(where: string): string {
+  const data =
+    "json_build_object('version', version, 'recent', recent, 'lastAt', last_at, 'lastSeq', last_seq, 'until', holder_until)";
+  return `${part("thread", { n: "n", body: "name", extra: "holder", data })} FROM toolgate_threads WHERE ${where}`;
+}
+
+function rows(where: string): string {
+  const data = "json_build_object('halt', halt_scope, 'lease', lease_until)";
+  return `${part("row", { n: "n", body: "body", extra: "arguments", data })} FROM toolgate_operations WHERE ${where}`;
+}
+
+function questions(where: string): string {
+  return `${part("question", { n: "n", body: "body" })} FROM toolgate_questions WHERE ${where}`;
+}
+
+function turn(where: string): string {
+  const data = `json_build_object('modelRequests', model_requests, 'calls', calls, 'writes', writes,
+    'activeMs', active_ms, 'budgetSpent', budget_spent, 'finalMade', final_made)`;
+  return `${part("turn", { data })} FROM toolgate_turns WHERE ${where}`;
+}
+
+function proposal(where: string): string {
+  return `${part("proposal", { n: "n", body: "proposal_body" })} FROM toolgate_requests WHERE ${where}`;
+}
+
+function known(where: string): string {
+  return `${part("known", {})} FROM toolgate_requests WHERE ${where}`;
+}
+
+function requests(where: string): string {
+  const tools = "(SELECT body FROM toolgate_tool_lists WHERE digest = tools)";
+  const cells = { n: "n", body: "body", extra: "proposal_body", data: `json_build_object('tools', ${tools})` };
+  return `${part("request", cells)} FROM toolgate_requests WHERE ${where}`;
+}
+
+function snapshot(where: string): string {
+  return `${part("snapshot", { body: "encode(body, 'base64')" })} FROM toolgate_snapshots WHERE ${where}`;
+}
+
+function listed(): string {
+  const data = "json_build_object('lastAt', last_at)";
+  return `${part("listed", { n: "n", body: "name", data })} FROM toolgate_threads`;
+}

@@ -1,0 +1,57 @@
+// Memo: the images of threads as this process stored them last, so that what follows (the step to `dispatching` after the
+// claim, the settlement after both) need not load them again. A stale one is found out when it is stored.
+
+import type { Digest, Owner } from "../../contracts/index.js";
+import type { Reach } from "../ledger/tables.js";
+import type { Image } from "./image.js";
+import { key } from "./keys.js";
+
+/** Threads whose images are kept. */
+const KEPT = 200;
+
+export class Memo {
+  private readonly images = new Map<string, Image>();
+  private readonly threads = new Map<Digest, string>();
+
+  /** The thread of an operation that was stored here. */
+  threadOf(operationId: Digest): string | undefined {
+    return this.threads.get(operationId);
+  }
+
+  /** Takes the image out that holds a reach of operations of one thread. */
+  take({ operations = [], ...rest }: Reach): Image | undefined {
+    const threadId = operations[0] && this.threads.get(operations[0]);
+    const image = threadId === undefined ? undefined : this.images.get(threadId);
+    if (threadId === undefined || !image?.covers({ operations, ...rest })) return undefined;
+    this.images.delete(threadId);
+    return image;
+  }
+
+  /** Keeps an image that was stored, if it is of one thread. */
+  keep(image: Image, operations: Iterable<Digest>): void {
+    const [threadId] = image.headers.keys();
+    if (threadId === undefined || image.headers.size > 1 || image.unknownEverywhere) return;
+    this.images.delete(threadId);
+    this.images.set(threadId, image);
+    for (const id of operations) this.threads.set(id, threadId);
+    for (const oldest of this.images.keys()) {
+      if (this.images.size <= KEPT) break;
+      this.images.delete(oldest);
+    }
+    for (const oldest of this.threads.keys()) {
+      if (this.threads.size <= 10 * KEPT) break;
+      this.threads.delete(oldest);
+    }
+  }
+
+  /** A heartbeat wrote these threads, by their keys, and made these versions of them. */
+  renewed(owner: Owner, leaseUntil: number, versions: ReadonlyMap<string, number>): void {
+    for (const [threadId, image] of this.images) {
+      const version = versions.get(key(threadId));
+      const header = image.headers.get(threadId);
+      if (version === undefined || header?.version !== version - 1) continue;
+      header.version = version;
+      image.renewed(owner, leaseUntil);
+    }
+  }
+}

@@ -1,0 +1,153 @@
+// Schema: what toolgate keeps in Postgres, in the schema a connection starts in, as versioned migrations.
+//
+//   M1. `toolgate_migrations` names the versions applied. A migration, once released, never changes.
+//   M2. Hosts that start at once take turns by an advisory lock; each migration is there whole or not at all.
+//   M3. A database written by a later version is refused before anything in it is changed.
+//
+// Nouns stand as JSON text in `body`; beside it is what they are found by, and what changes more often than they do.
+
+import { ToolgateError } from "../../contracts/index.js";
+
+/** What one session of Postgres is asked through. */
+export interface Session {
+  query(text: string, values?: unknown[]): Promise<{ rows: unknown[] }>;
+}
+
+/** Names the lock that whoever changes the schema holds. */
+const LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('toolgate schema', 0))";
+
+/** Asks the catalog itself: `to_regclass` may remember within a transaction that a table was not there. */
+const THERE = "SELECT FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'toolgate_migrations'";
+
+const MIGRATIONS: readonly string[] = [
+  `
+  CREATE TABLE toolgate_clock (one int PRIMARY KEY CHECK (one = 1), at float8 NOT NULL, elapsed float8 NOT NULL);
+  CREATE TABLE toolgate_threads (
+    n bigint GENERATED ALWAYS AS IDENTITY,
+    thread text PRIMARY KEY,
+    name text NOT NULL,
+    version bigint NOT NULL,
+    recent text[] NOT NULL,
+    last_at float8 NOT NULL,
+    last_seq bigint NOT NULL,
+    holder text,
+    holder_key text,
+    holder_until float8
+  );
+  CREATE INDEX toolgate_threads_held ON toolgate_threads (holder_key) WHERE holder_key IS NOT NULL;
+  CREATE TABLE toolgate_turns (
+    thread text NOT NULL,
+    turn text NOT NULL,
+    model_requests bigint NOT NULL,
+    calls bigint NOT NULL,
+    writes bigint NOT NULL,
+    active_ms float8 NOT NULL,
+    budget_spent boolean NOT NULL,
+    final_made boolean NOT NULL,
+    PRIMARY KEY (thread, turn)
+  );
+  CREATE TABLE toolgate_snapshots (id text PRIMARY KEY, body bytea NOT NULL);
+  CREATE TABLE toolgate_tool_lists (digest text PRIMARY KEY, body text NOT NULL);
+  CREATE TABLE toolgate_requests (
+    n bigint GENERATED ALWAYS AS IDENTITY,
+    request text PRIMARY KEY,
+    thread text NOT NULL,
+    turn text NOT NULL,
+    tools text NOT NULL,
+    body text NOT NULL,
+    proposal text UNIQUE,
+    proposal_body text
+  );
+  CREATE INDEX toolgate_requests_of_turn ON toolgate_requests (thread, turn);
+
+  CREATE TABLE toolgate_operations (
+    n bigint GENERATED ALWAYS AS IDENTITY,
+    id text PRIMARY KEY,
+    thread text NOT NULL,
+    turn text NOT NULL,
+    proposal text NOT NULL,
+    arguments text NOT NULL,
+    identical text NOT NULL,
+    body text NOT NULL,
+    state text NOT NULL,
+    effect text NOT NULL,
+    status text,
+    reason text,
+    seq bigint,
+    halt_scope text NOT NULL,
+    owner text,
+    lease_until float8
+  );
+  CREATE INDEX toolgate_operations_of_proposal ON toolgate_operations (proposal);
+  CREATE INDEX toolgate_operations_of_turn ON toolgate_operations (thread, turn);
+  CREATE INDEX toolgate_operations_in_hand ON toolgate_operations (thread) WHERE state IN ('claimed', 'dispatching');
+  CREATE INDEX toolgate_operations_leased ON toolgate_operations (owner) WHERE state IN ('claimed', 'dispatching');
+  CREATE INDEX toolgate_operations_undecided ON toolgate_operations (thread) WHERE state IN ('proposed', 'claimed');
+  CREATE INDEX toolgate_operations_unknown ON toolgate_operations (thread)
+    WHERE status = 'result_unknown' AND effect = 'write';
+  CREATE INDEX toolgate_operations_rejected ON toolgate_operations (thread, turn)
+    WHERE status = 'rejected' AND reason = 'person';
+  CREATE INDEX toolgate_operations_identical ON toolgate_operations (thread, identical) WHERE effect = 'write';
+  CREATE INDEX toolgate_operations_numbered ON toolgate_operations (thread, seq) WHERE seq IS NOT NULL;
+
+  CREATE TABLE toolgate_questions (
+    n bigint GENERATED ALWAYS AS IDENTITY,
+    approval text PRIMARY KEY,
+    operation text NOT NULL,
+    body text NOT NULL
+  );
+  CREATE INDEX toolgate_questions_about ON toolgate_questions (operation);
+
+  CREATE TABLE toolgate_bodies (sha256 bytea PRIMARY KEY, coding text NOT NULL, body bytea NOT NULL);
+  CREATE TABLE toolgate_results (ref bytea PRIMARY KEY, thread text NOT NULL, sha256 bytea NOT NULL);
+  `,
+];
+
+/** The version this code reads and writes. */
+export const SCHEMA_VERSION = MIGRATIONS.length;
+
+/** Brings the database to this version. Throws `store_version`. */
+export async function migrate(session: Session): Promise<void> {
+  if ((await versionOf(session)) === SCHEMA_VERSION) return;
+  await alone(session, async () => {
+    const version = await versionOf(session); // again, under the lock: another host may have been first
+    if (version === 0) {
+      await session.query(
+        "CREATE TABLE IF NOT EXISTS toolgate_migrations (version int PRIMARY KEY, at timestamptz NOT NULL DEFAULT now())",
+      );
+    }
+    for (const [index, migration] of MIGRATIONS.entries()) {
+      if (index < version) continue;
+      await session.query(migration);
+      await session.query("INSERT INTO toolgate_migrations (version) VALUES ($1)", [index + 1]);
+    }
+  });
+}
+
+/** Runs what changes the schema in a transaction that no other host's overlaps. (M2) */
+export async function alone(session: Session, change: () => Promise<void>): Promise<void> {
+  await session.query("BEGIN");
+  try {
+    await session.query(LOCK);
+    await change();
+    await session.query("COMMIT");
+  } catch (error) {
+    await session.query("ROLLBACK").catch(() => undefined); // what failed is the first error, not this one
+    throw error;
+  }
+}
+
+/** Throws `store_version` for a database that is ahead of this version. (M3) */
+async function versionOf(session: Session): Promise<number> {
+  const known = await session.query(THERE);
+  if (known.rows.length === 0) return 0;
+  const found = await session.query("SELECT coalesce(max(version), 0) AS version FROM toolgate_migrations");
+  const { version } = found.rows[0] as { version: number };
+  if (version <= SCHEMA_VERSION) return version;
+  throw new ToolgateError(
+    "store_version",
+    `the store has version ${version}; this toolgate reads up to ${SCHEMA_VERSION}`,
+    "use the toolgate that wrote it, or another database",
+    { data: { version, supported: SCHEMA_VERSION } },
+  );
+}

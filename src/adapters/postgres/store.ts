@@ -1,0 +1,138 @@
+// Store: image, rule, compare-and-set. The rules of the ledger run over what one SELECT loaded; one statement stores what
+// they changed, if it is still so. Else the rules run again.
+//
+//   S1. An answer that changes nothing is given only from an image just loaded.
+//   S2. After a lost answer the database is asked whether the write is in. (F1, V3)
+//   S3. Time is the database's.
+
+import { randomUUID } from "node:crypto";
+import { type Owner, ToolgateError } from "../../contracts/index.js";
+import { type Reach, runNow, type Steps, type Store, type Tables } from "../ledger/tables.js";
+import type { Connection } from "./connection.js";
+import { StatementError } from "./connection.js";
+import { type Header, type Image, imageOf } from "./image.js";
+import { keys, ownerKey } from "./keys.js";
+import { loading, NOW, type Part, type Statement } from "./load.js";
+import { Memo } from "./memo.js";
+import { saving } from "./save.js";
+import { Turns } from "./turns.js";
+
+/** How often a transaction's steps run before it is given up. */
+const TRIES = 50;
+
+const RENEW = `WITH until AS (SELECT coalesce($3::float8, ${NOW}) + $2::float8 AS at),
+  mine AS (SELECT thread FROM toolgate_operations WHERE owner = $1 AND state IN ('claimed', 'dispatching')
+    UNION SELECT thread FROM toolgate_threads WHERE holder_key = $1),
+  locked AS MATERIALIZED (SELECT thread FROM toolgate_threads WHERE thread = ANY(ARRAY(SELECT thread FROM mine))
+    ORDER BY thread FOR UPDATE),
+  rows AS (UPDATE toolgate_operations operations SET lease_until = until.at FROM until, locked
+    WHERE operations.owner = $1 AND operations.state IN ('claimed', 'dispatching')
+    AND operations.thread = locked.thread RETURNING 1),
+  threads AS (UPDATE toolgate_threads threads SET version = threads.version + 1,
+    holder_until = CASE WHEN threads.holder_key = $1 THEN until.at ELSE threads.holder_until END
+    FROM until, locked
+    WHERE threads.thread = locked.thread AND threads.thread = ANY(ARRAY(SELECT thread FROM locked))
+    RETURNING threads.thread, threads.version, coalesce(threads.holder_key = $1, FALSE) AS held)
+  SELECT thread, version, held, (SELECT count(*) FROM rows)::int AS renewed, (SELECT at FROM until) AS until FROM threads`;
+
+const WAS_KEPT = "SELECT FROM toolgate_threads WHERE thread = ANY($1::text[]) AND $2::text = ANY(recent)";
+
+export interface StoreOptions {
+  /** Whose time counts. @default "database" */
+  readonly clock?: "database" | "host";
+  /** The host's clock, where that counts. */
+  readonly now?: () => number;
+}
+
+export function postgresStore(connection: Connection, options: StoreOptions = {}): Store {
+  const hostClock = options.clock === "host";
+  const memo = new Memo();
+  const turns = new Turns();
+
+  const load = async (reach: Reach): Promise<Image> => {
+    const { text, values } = loading(reach);
+    return imageOf(reach, (await connection.query(text, values)) as unknown as Part[], hostClock);
+  };
+
+  /** Stores a statement, once. False: another was first, and nothing was stored. */
+  const store = async ({ text, values }: Statement, id: string, threads: readonly string[]): Promise<boolean> => {
+    const failed = connection.patience();
+    const wasKept = async () => (await connection.query(WAS_KEPT, [keys(threads), id])).length > 0;
+    let doubt = false; // S2
+    for (;;) {
+      try {
+        if ((await connection.once(text, values)).length > 0) return true;
+        return doubt && (await wasKept());
+      } catch (error) {
+        if (!(error instanceof StatementError)) throw error;
+        if (error.kind === "conflict") return doubt && (await wasKept());
+        if (error.kind === "lost") doubt = true;
+        await failed(error);
+        if (doubt && (await wasKept())) return true;
+      }
+    }
+  };
+
+  const ruled = <T>(image: Image, steps: (tables: Tables) => Steps<T>) => {
+    const changes = image.record();
+    const result = runNow(steps(image.tables));
+    const id = randomUUID();
+    return { image, changes, result, id, statement: saving(image, changes, id, hostClock) };
+  };
+  type Ruled = Omit<ReturnType<typeof ruled>, "result">;
+
+  /** Stores what a ruling changed. False: it was made on an image that is stale. */
+  const stored = async ({ image, changes, id, statement }: Ruled): Promise<boolean> => {
+    if (statement === undefined) return true;
+    if (!(await store(statement, id, [...changes.threads]))) return false;
+    for (const threadId of changes.threads) (image.headers.get(threadId) as Header).version += 1;
+    memo.keep(image, changes.rows.keys());
+    return true;
+  };
+
+  const transact = async <T>(reach: Reach, steps: (tables: Tables) => Steps<T>): Promise<T> => {
+    const kept = memo.take(reach);
+    const first = kept && attempted(() => ruled(kept, steps));
+    if (first?.statement && (await stored(first))) return first.result; // S1
+    for (let tries = 1; tries <= TRIES; tries++) {
+      const ruling = ruled(await load(reach), steps);
+      if (await stored(ruling)) return ruling.result;
+      await new Promise((resolve) => setTimeout(resolve, Math.random() * Math.min(100, 2 * tries)));
+    }
+    throw new ToolgateError(
+      "store_failed",
+      "the Postgres store failed: it is too busy; other hosts were first each time",
+      "run the thread again",
+    );
+  };
+
+  return {
+    write: async (reach, steps) => {
+      await connection.ready();
+      const threads = [...(reach.threads ?? []), ...(reach.operations ?? []).flatMap((id) => memo.threadOf(id) ?? [])];
+      return turns.take([...new Set(threads)], () => transact(reach, steps));
+    },
+    read: async (reach, steps) => {
+      await connection.ready();
+      return runNow(steps((await load(reach)).tables));
+    },
+    renew: async (owner: Owner, leaseMs: number) => {
+      await connection.ready();
+      const now = hostClock ? (options.now?.() ?? null) : null;
+      const found = await connection.query(RENEW, [ownerKey(owner), leaseMs, now]);
+      const versions = new Map(found.map(({ thread, version }) => [String(thread), Number(version)]));
+      memo.renewed(owner, Number(found[0]?.until), versions);
+      return found.some(({ held, renewed }) => held === true || Number(renewed) > 0);
+    },
+    close: async () => undefined,
+  };
+}
+
+/** What was ruled on a kept image; undefined where that threw, for then it is loaded and ruled on again. */
+function attempted<T>(rule: () => T): T | undefined {
+  try {
+    return rule();
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,89 @@
+// Lease: what lets one run act for a thread, and no other.
+//
+//   A1. It is good from before it was asked for: as long as this side takes it to be good, the store does, too.
+//   A2. Time is the longer of what the wall clock and the steady clock say, so that a process that was stopped, a machine
+//       that slept and a clock that was set back all count.
+//   A3. Renewed at a third of its length while it is open. Once it has passed, or was taken over, it never comes back.
+
+import { type Owner, ToolgateError } from "../contracts/index.js";
+import { runKey } from "../execution/ledger.js";
+import type { Host, RunOwner } from "./host.js";
+
+export interface Lease extends RunOwner {
+  /** Whether this run may still act: send, above all. */
+  readonly good: () => boolean;
+  /** Ends the heartbeat and gives the thread back. Never rejects. */
+  readonly close: () => Promise<void>;
+}
+
+/** Takes a thread for a run. Throws `already_running` while it is another's. */
+export async function takeThread(host: Host, threadId: string): Promise<Lease> {
+  const mine = host.newOwner();
+  mine.hold(runKey(threadId));
+  const since = clocks(host);
+  const leave = () => mine.release(runKey(threadId));
+  try {
+    const entered = await host.ledger.enter(threadId, mine.owner, host.config.leaseMs);
+    if (entered.kind === "busy") throw runningElsewhere(threadId, entered.owner);
+  } catch (error) {
+    leave();
+    throw error;
+  }
+  const open = openLease(host, mine, since, true);
+  return {
+    ...open,
+    close: async () => {
+      await open.close();
+      await host.ledger.leave(threadId, mine.owner).catch(() => undefined); // it lapses
+      leave();
+    },
+  };
+}
+
+/** A lease on what is claimed, where the graph is part of another one and holds no thread. */
+export function claimsOnly(host: Host): Lease {
+  return openLease(host, host.newOwner(), clocks(host), false);
+}
+
+interface Clocks {
+  readonly wall: number;
+  readonly steady: number;
+}
+
+function clocks(host: Host): Clocks {
+  return { wall: host.now(), steady: host.steady() };
+}
+
+function openLease(host: Host, mine: RunOwner, since: Clocks, holdsThread: boolean): Lease {
+  const { leaseMs } = host.config;
+  let from = since;
+  let lost = false;
+  const good = () => !lost && Math.max(host.now() - from.wall, host.steady() - from.steady) < leaseMs; // A2
+  const beat = () => {
+    lost ||= !good(); // A3
+    if (lost) return;
+    const asked = clocks(host); // A1
+    host.ledger.renew(mine.owner, leaseMs).then(
+      (held) => {
+        if (held && good()) from = asked;
+        lost ||= holdsThread && !held; // without a thread there may be nothing yet to renew
+      },
+      () => undefined, // not renewed: it lapses by itself
+    );
+  };
+  const stop = host.every(Math.max(1, Math.floor(leaseMs / 3)), beat);
+  return {
+    ...mine,
+    good,
+    close: async () => stop(),
+  };
+}
+
+function runningElsewhere(threadId: string, owner: Owner): ToolgateError {
+  return new ToolgateError(
+    "already_running",
+    `thread \`${threadId}\` is running elsewhere (process ${owner.pid})`,
+    "wait for that run to end, then run the thread again",
+    { data: { threadId } },
+  );
+}

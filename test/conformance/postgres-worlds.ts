@@ -1,0 +1,51 @@
+// Ledgers and result stores on one Postgres server for the tests of a file, each on tables that are empty.
+
+import { afterAll, beforeAll } from "vitest";
+import { createLedger } from "../../src/adapters/ledger/core.js";
+import type { Store } from "../../src/adapters/ledger/tables.js";
+import { type Connection, connect } from "../../src/adapters/postgres/connection.js";
+import { postgresResults } from "../../src/adapters/postgres/results.js";
+import { postgresStore } from "../../src/adapters/postgres/store.js";
+import type { Ledger, LedgerDeps } from "../../src/execution/ledger.js";
+import type { ResultStore } from "../../src/observation/results.js";
+import { startPostgres, type TestPostgres } from "../support/postgres.js";
+
+const EMPTY = `DO $$ DECLARE name text; BEGIN
+  FOR name IN SELECT tablename FROM pg_tables WHERE schemaname = current_schema()
+    AND tablename LIKE 'toolgate%' AND tablename <> 'toolgate_migrations'
+  LOOP EXECUTE format('DELETE FROM %I', name); END LOOP; END $$`;
+
+export interface PostgresWorlds {
+  /** A ledger on empty tables. Those made before are of no more use. Its clock is the test's. */
+  ledger(deps: LedgerDeps): Promise<Ledger>;
+  store(deps: LedgerDeps): Promise<Store>;
+  results(): Promise<ResultStore>;
+  connection(): Connection;
+}
+
+export function postgresWorlds(): PostgresWorlds {
+  let server: TestPostgres;
+  let connection: Connection;
+  beforeAll(async () => {
+    server = await startPostgres();
+    connection = connect(await server.freshSchema());
+    await connection.ready();
+  });
+  afterAll(async () => {
+    await connection?.close();
+    await server?.stop();
+  });
+  const store = async ({ now }: LedgerDeps) => {
+    await connection.query(EMPTY);
+    return postgresStore(connection, { clock: "host", now });
+  };
+  return {
+    store,
+    connection: () => connection,
+    ledger: async (deps) => createLedger(await store(deps), deps),
+    results: async () => {
+      await connection.query(EMPTY);
+      return postgresResults(connection);
+    },
+  };
+}

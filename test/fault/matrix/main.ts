@@ -1,0 +1,86 @@
+// `npm run faults`: every row of the matrix for every effect in every store, a line for each row and effect. Exits with 1
+// if a cell is not what it must be. Progress goes to stderr.
+//
+//   --row F05 · --effect E2 · --store sqlite    only these; each can be given more than once
+//   --jobs 2                                    cells side by side
+//   --rounds 200                                rounds of each race
+//   --mutants                                   hosts broken on purpose instead: each must be found
+
+import { parseArgs } from "node:util";
+import { startPostgres, type TestPostgres } from "../../support/postgres.js";
+import { bundle } from "./bundle.js";
+import { type Cell, type Result, sound, type Tools } from "./cell.js";
+import { cellsOf, runCells } from "./matrix.js";
+import { MUTANTS } from "./mutants.js";
+import { printMatrix, printTotals, printWrong, totalsOf } from "./print.js";
+
+const { values } = parseArgs({
+  options: {
+    row: { type: "string", multiple: true, default: [] },
+    effect: { type: "string", multiple: true, default: [] },
+    store: { type: "string", multiple: true, default: [] },
+    jobs: { type: "string", default: "2" },
+    rounds: { type: "string" },
+    mutants: { type: "boolean", default: false },
+  },
+});
+const jobs = Number(values.jobs);
+const rounds = values.rounds === undefined ? {} : { rounds: Number(values.rounds) };
+
+let server: Promise<TestPostgres> | undefined;
+const databases = (): Promise<TestPostgres> => {
+  server ??= startPostgres();
+  return server;
+};
+
+function progress({ row, effect, store }: Cell, result: Result, left: number): void {
+  const seconds = Math.round(performance.now() / 1_000);
+  const verdict = sound(result) ? result.says : `WRONG: ${result.says}`;
+  console.error(`${seconds} s, ${left} left: ${row.id} ${row.says}, ${effect}, ${store}: ${verdict}`);
+}
+
+async function withHost<T>(run: (tools: Tools) => Promise<T>, ...mutant: Parameters<typeof bundle>): Promise<T> {
+  const built = await bundle(...mutant);
+  try {
+    return await run({ bundle: built, databases, ...rounds });
+  } finally {
+    built.remove();
+  }
+}
+
+/** Prints the matrix. Resolves with whether everything is as it must be. */
+async function matrix(): Promise<boolean> {
+  const cells = cellsOf({ rows: values.row, effects: values.effect, stores: values.store });
+  if (cells.length === 0) throw new Error("there is no such cell");
+  const results = await withHost((tools) => runCells(cells, tools, jobs, progress));
+  const wrong = printWrong(results);
+  console.log(printMatrix(results));
+  console.log(`\n${printTotals(totalsOf(results))}`);
+  if (wrong !== "") console.log(`\n${wrong}`);
+  return wrong === "";
+}
+
+const MUTANT_ROUNDS = 20;
+
+/** Prints what finds each broken host. Resolves with whether each was found. */
+async function mutants(): Promise<boolean> {
+  let found = true;
+  for (const mutant of MUTANTS) {
+    const cells = mutant.cells.flatMap(({ row, effects, stores }) => cellsOf({ rows: [row], effects, stores }));
+    const results = await withHost(
+      (tools) => runCells(cells, { rounds: MUTANT_ROUNDS, ...tools }, jobs, progress),
+      mutant,
+    );
+    const wrong = printWrong(results);
+    console.log(`${mutant.name}: ${wrong === "" ? "LIVES" : "found"}`);
+    console.log(wrong.replace(/^/gm, "  "));
+    found &&= wrong !== "";
+  }
+  return found;
+}
+
+try {
+  process.exitCode = (await (values.mutants ? mutants() : matrix())) ? 0 : 1;
+} finally {
+  await (await server)?.stop();
+}

@@ -1,0 +1,176 @@
+// The world of one cell: a folder, a store, the server's log and the wire's, and the processes that were started.
+
+import { mkdtempSync, readFileSync, rmSync, watch } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { readLog, type ServerEvent, type ServerEventName } from "../../../servers/log.js";
+import type { Bundle } from "./bundle.js";
+import { aliasOf, type Effect, toolsOf } from "./effects.js";
+import type { Action } from "./plan.js";
+import type { Halt } from "./points.js";
+import { gone, HostProcess } from "./process.js";
+import { type Databases, openStore, type Store } from "./stores.js";
+
+/** Of the seal on answers. */
+export const SECRET = "a-secret-for-tests-that-is-long-enough";
+
+/** What a server does to the first call. */
+export interface Fault {
+  readonly at: "accepted" | "effect" | "half" | "answered";
+  readonly do: "hold" | "die";
+}
+
+export interface HostOptions {
+  readonly halts?: readonly Halt[];
+  readonly fault?: Fault;
+  readonly offsetMs?: number;
+  readonly machine?: string;
+  readonly witness?: boolean;
+  readonly races?: boolean;
+  /** The call's own deadline, in milliseconds. */
+  readonly timeoutMs?: number;
+  /** Lays over the configuration. */
+  readonly config?: Readonly<Record<string, unknown>>;
+}
+
+export interface WorldParts {
+  readonly bundle: Bundle;
+  readonly store: Store;
+  readonly effect: Effect;
+  readonly databases: () => Promise<Databases>;
+  /** Rounds of a race. @default as the row has it */
+  readonly rounds?: number;
+}
+
+/** A line of the wire: one `tools/call` that was handed to a server's pipe. */
+export interface Sent {
+  readonly tool: string;
+  readonly operationId?: string;
+}
+
+export class World {
+  readonly folder = mkdtempSync(join(tmpdir(), "toolgate-faults-"));
+  readonly threadId = "t1";
+  readonly effect: Effect;
+  readonly store: Store;
+  readonly rounds: number | undefined;
+  readonly #parts: WorldParts;
+  readonly #hosts: HostProcess[] = [];
+  #opened: Readonly<Record<string, string>> | undefined;
+
+  constructor(parts: WorldParts) {
+    this.#parts = parts;
+    this.effect = parts.effect;
+    this.store = parts.store;
+    this.rounds = parts.rounds;
+  }
+
+  get storePath(): string {
+    return join(this.folder, "store", "toolgate.sqlite");
+  }
+
+  /** Where the store is; made at the first question. */
+  async opened(): Promise<Readonly<Record<string, string>>> {
+    this.#opened ??= await openStore(this.store, this.folder, this.#parts.databases);
+    return this.#opened;
+  }
+
+  /** Starts a host process with a thread whose model makes one call. */
+  async host(actions: readonly Action[], options: HostOptions = {}): Promise<HostProcess> {
+    const { bundle, effect } = this.#parts;
+    const { halts = [], fault, timeoutMs, config = {}, ...rest } = options;
+    const env = { SERVER_LOG: this.#logPath, ...(fault ? { FAULT: JSON.stringify(fault) } : {}) };
+    const server = { command: process.execPath, args: [bundle.server], protocol: "2025-11-25", env };
+    const host = new HostProcess(bundle.host, {
+      config: {
+        store: await this.opened(),
+        approvals: { secret: SECRET },
+        mcpServers: { faults: server },
+        permissions: { ask: ["mcp__faults"] },
+        tools: toolsOf(effect, timeoutMs),
+        ...config,
+      },
+      steps: [{ calls: [{ name: aliasOf(effect), args: { text: "a" }, id: "c1" }] }, { say: "Done." }],
+      threadId: this.threadId,
+      actions,
+      halts,
+      wirePath: this.#wirePath,
+      ...rest,
+    });
+    this.#hosts.push(host);
+    return host;
+  }
+
+  /** What the server did, by its own log. */
+  log(...names: ServerEventName[]): ServerEvent[] {
+    return readLog(this.#logPath, ...names);
+  }
+
+  /** What was handed to the server's pipe. */
+  wire(): Sent[] {
+    return linesOf(this.#wirePath).map((line) => JSON.parse(line) as Sent);
+  }
+
+  /** Resolves when the server has logged this. */
+  async logged(event: ServerEventName): Promise<void> {
+    const changes = watch(this.folder);
+    try {
+      let change = nextChange(changes);
+      while (this.log(event).length === 0) {
+        await change;
+        change = nextChange(changes);
+      }
+    } finally {
+      changes.close();
+    }
+  }
+
+  /** The process of the server that was started last. */
+  get serverPid(): number {
+    return this.log("started").at(-1)?.pid as number;
+  }
+
+  /** Lets a server go on that holds a call: the one that was started `nth`. @default the last */
+  releaseServer(nth = -1): void {
+    process.kill(this.log("started").at(nth)?.pid as number, "SIGUSR2");
+  }
+
+  async killServer(): Promise<void> {
+    const pid = this.serverPid;
+    process.kill(pid, "SIGKILL");
+    await gone(pid);
+  }
+
+  /** Resolves when no server that was started is left: what the log says then is final. */
+  async quiet(): Promise<void> {
+    for (const { pid } of this.log("started")) await gone(pid as number);
+  }
+
+  /** Ends what is left, each process by its own id, and removes the folder. */
+  async end(): Promise<void> {
+    await Promise.all(this.#hosts.map((host) => host.kill()));
+    await this.quiet();
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  get #logPath(): string {
+    return join(this.folder, "server.jsonl");
+  }
+
+  get #wirePath(): string {
+    return join(this.folder, "wire.jsonl");
+  }
+}
+
+const nextChange = (changes: ReturnType<typeof watch>) =>
+  new Promise<void>((resolve) => changes.once("change", () => resolve()));
+
+function linesOf(path: string): string[] {
+  try {
+    return readFileSync(path, "utf8")
+      .split("\n")
+      .filter((line) => line !== "");
+  } catch {
+    return [];
+  }
+}

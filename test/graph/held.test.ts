@@ -1,0 +1,138 @@
+// One run a thread at a time, and what a thread may be called. Real servers; the second run comes from the same process
+// or from another host on the same store.
+
+import { Command, END, MessagesValue, START, StateGraph, StateSchema } from "@langchain/langgraph";
+import { describe, expect, test } from "vitest";
+import { type Agent, bench, type Steps, stdio } from "../support/agent.js";
+
+const b = bench();
+const act = (text: string, id: string) => ({ name: "mcp__hostile__act", args: { text }, id });
+const ASKED: Steps = [{ calls: [act("a", "c1")] }, { say: "Done." }];
+
+function start(permissions: object, hostile: object = {}, options: object = {}): Promise<Agent> {
+  const mcpServers = { hostile: stdio("hostile", { SERVER_LOG: b.logPath(), HOSTILE: JSON.stringify(hostile) }) };
+  return b.start({ config: { mcpServers, permissions }, steps: ASKED, options });
+}
+const asking = (options: object = {}) => start({ ask: ["mcp__hostile__*"] }, {}, options);
+const codes = (settled: PromiseSettledResult<unknown>[]) =>
+  settled.map((one) => (one.status === "fulfilled" ? "done" : one.reason.code)).sort();
+async function yes(agent: Agent) {
+  const open = await agent.toolgate.ledger.requests("t1");
+  return { decisions: Object.fromEntries(open.map((one) => [one.approvalId, { type: "approve" }])) };
+}
+
+describe("G6 L8: one run a thread at a time", () => {
+  test("a double click: one runs, the other is told at once, one effect", async () => {
+    const agent = await asking();
+    await agent.ask("go");
+    const answer = await yes(agent);
+    const both = await Promise.allSettled([agent.resume(answer), agent.resume(answer)]);
+    expect(codes(both)).toEqual(["already_running", "done"]);
+    await expect(agent.resume(answer)).rejects.toMatchObject({ code: "already_decided" });
+    expect(b.log("effect")).toHaveLength(1);
+    expect((await agent.state()).next).toEqual([]);
+  });
+
+  test("two hosts on one store, a new message each: one runs, the other is told; then it may", async () => {
+    const [one, two] = [await asking({ machine: "a" }), await asking({ machine: "b" })];
+    const both = await Promise.allSettled([one.ask("first"), two.ask("second")]);
+    expect(codes(both)).toEqual(["already_running", "done"]);
+    const loser = both[0]?.status === "rejected" ? one : two;
+    const turn = await loser.ask("again");
+    expect(turn.messages.filter((message) => message.getType() === "human")).toHaveLength(2);
+  });
+
+  test("a stream that nobody reads to its end gives the thread back", async () => {
+    const agent = await asking();
+    const config = { configurable: { thread_id: "t1" } };
+    const stream = await agent.toolgate.graph.stream({ messages: [{ role: "user", content: "go" }] }, config);
+    const reader = stream[Symbol.asyncIterator]();
+    await reader.next(); // and never again
+    const asked = async () => (await agent.state()).interrupts.length > 0;
+    await expect.poll(asked, { timeout: 20_000 }).toBe(true);
+    await expect
+      .poll(() =>
+        agent.resume({ nonsense: true }).then(
+          () => "taken",
+          (error) => error.code,
+        ),
+      )
+      .toBe("taken");
+  });
+
+  test("an answer to a thread that asks nothing is told so, and leaves nothing behind for the next question", async () => {
+    const agent = await asking();
+    await expect(agent.resume({ decisions: {} })).rejects.toMatchObject({
+      code: "already_decided",
+      message: "thread `t1` asks nothing: it was answered already, or went on",
+    });
+    const turn = await agent.ask("go");
+    expect(turn.interrupt).toMatchObject({ kind: "approval" });
+    expect(b.log("effect")).toEqual([]);
+  });
+
+  test("as a part of another graph it takes no thread, and the claim still holds", async () => {
+    const agent = await start({ allow: ["mcp__hostile__*"] });
+    const State = new StateSchema({ messages: MessagesValue });
+    const outer = new StateGraph(State)
+      .addNode("agent", agent.toolgate.graph as never)
+      .addEdge(START, "agent")
+      .addEdge("agent", END)
+      .compile({ checkpointer: agent.toolgate.graph.checkpointer as never });
+    const result = await outer.invoke({ messages: [{ role: "user", content: "go" }] } as never, {
+      configurable: { thread_id: "outer" },
+    });
+    expect((result as unknown as { messages: { text: string }[] }).messages.at(-1)?.text).toBe("Done.");
+    expect(b.log("effect")).toHaveLength(1);
+  });
+
+  test("a caller cannot pretend to be another graph", async () => {
+    const agent = await asking();
+    await agent.ask("go");
+    const answer = await yes(agent);
+    const inner = {
+      configurable: { thread_id: "t1", checkpoint_ns: "", __pregel_read: "x", __toolgate_lease: { owner: {} } },
+    };
+    const run = () => agent.toolgate.graph.invoke(new Command({ resume: answer }) as never, inner as never);
+    expect(codes(await Promise.allSettled([run(), run()]))).toEqual(["already_running", "done"]);
+    expect(b.log("effect")).toHaveLength(1);
+  });
+});
+
+describe("C150: what a thread may be called", () => {
+  const BAD: readonly unknown[] = [
+    undefined,
+    null,
+    7,
+    { $gt: "" },
+    ["t1"],
+    "",
+    "a\u0000b",
+    "a\nb",
+    "\ud800",
+    "x".repeat(256),
+  ];
+  const GOOD = ["*", "a' OR 1=1--", "../x", "x".repeat(255), "ナ 7"];
+
+  test("anything else is refused, at every door, before a server is started", async () => {
+    const agent = await asking();
+    const { graph } = agent.toolgate;
+    for (const thread_id of BAD) {
+      const config = { configurable: { thread_id } } as never;
+      const told = { code: "thread_invalid" };
+      await expect(graph.invoke({ messages: [] }, config), String(thread_id)).rejects.toMatchObject(told);
+      await expect(graph.getState(config)).rejects.toMatchObject(told);
+      await expect(graph.updateState(config, {} as never)).rejects.toMatchObject(told);
+      await expect(graph.getStateHistory(config).next()).rejects.toMatchObject(told);
+    }
+    expect(b.log("started")).toEqual([]);
+  });
+
+  test("a name is only a name", async () => {
+    const agent = await asking();
+    await agent.ask("go", "t1");
+    for (const threadId of GOOD) expect((await agent.state(threadId)).values).toEqual({});
+    await agent.ask("go", "a' OR 1=1--");
+    expect((await agent.toolgate.ledger.requests("a' OR 1=1--")).map((one) => one.threadId)).toEqual(["a' OR 1=1--"]);
+  });
+});

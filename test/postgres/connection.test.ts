@@ -1,0 +1,244 @@
+// Connections that are lost, ended or shared: each write is stored once, and its host goes on.
+
+import { inspect } from "node:util";
+import pg from "pg";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import {
+  approve,
+  askOne,
+  batch,
+  claimOne,
+  OK,
+  operation,
+  owner,
+  propose,
+  query,
+  rowOf,
+  run,
+  stands,
+  verdict,
+} from "../conformance/ledger-world.js";
+import { hosts, type PostgresHost } from "./hosts.js";
+import { type PostgresProxy, startProxy } from "./proxy.js";
+
+const at = hosts();
+let url: string;
+let proxy: PostgresProxy;
+beforeEach(async () => {
+  url = await at.server().freshSchema();
+  proxy = await startProxy(url);
+});
+afterEach(async () => {
+  await proxy.close();
+});
+
+/** Asks the database by a connection of its own. */
+async function ask(text: string, database = url): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client({ connectionString: database });
+  await client.connect();
+  try {
+    return (await client.query(text)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+const terminate = () =>
+  ask("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'toolgate'");
+
+/** One operation's whole life, the run it is in included, each step once. Returns what each step was told. */
+async function life(host: PostgresHost, before: (step: string) => void): Promise<unknown[]> {
+  const { ledger } = host;
+  const save = operation({ decision: "ask" });
+  const told: unknown[] = [];
+  const step = async (name: string, call: () => Promise<unknown>) => {
+    before(name);
+    told.push(await call());
+  };
+  await step("enter", () => ledger.enter("t1", owner("a"), 15_000));
+  await step("propose", () => propose(host, [save]));
+  await step("ask", () => askOne(host, save));
+  const [asked] = await ledger.asked([save.id]);
+  const given = verdict(asked as NonNullable<typeof asked>, { at: host.clock.now });
+  await step("answer", () => ledger.answer([{ verdict: given }]));
+  await step("claim", () => ledger.claim(batch([save], { verdicts: [given] })));
+  await step("begin", () => ledger.begin(save.id, 1));
+  await step("settle", () => ledger.settle({ operationId: save.id, fence: 1, outcome: OK, sent: true }));
+  await step("leave", () => ledger.leave("t1", owner("a")));
+  told.push(await ledger.row(save.id), await ledger.standing(query([])), await ledger.modelRequests("t1", "turn-1"));
+  return told;
+}
+
+describe("a connection that is lost", () => {
+  it.each(["answer", "request"] as const)(
+    "F23 with the %s of a write: it is stored once, and told as if nothing had been",
+    async (what) => {
+      const expected = await life(at.open(await at.server().freshSchema()), () => undefined);
+      const told = await life(at.open(proxy.url(url)), () => proxy.lose(what, "SELECT stored"));
+      expect(proxy.lost).toBe(8);
+      expect(told).toEqual(expected);
+      const versions = await ask("SELECT version::int, cardinality(recent) AS recent FROM toolgate_threads");
+      expect(versions).toEqual([{ version: 8, recent: 8 }]);
+    },
+  );
+
+  it("F23 at the claim's COMMIT: the row is read back, and the write is claimed once", async () => {
+    const host = at.open(proxy.url(url));
+    await propose(host, [operation()]);
+    proxy.lose("answer", "SELECT stored");
+    expect(await claimOne(host, operation())).toMatchObject({ kind: "claimed", fence: 1, attempt: 1, seq: 1 });
+    expect(proxy.lost).toBe(1);
+    expect(await rowOf(host, operation())).toMatchObject({ state: "claimed", fence: 1, attempt: 1, seq: 1 });
+  });
+
+  it("with the answer to a read, or while migrating: it is asked again", async () => {
+    const host = at.open(proxy.url(url));
+    proxy.lose("answer", "CREATE TABLE toolgate_clock");
+    await propose(host, [operation()]);
+    proxy.lose("answer", "UNION ALL");
+    expect((await host.ledger.proposal("p1"))?.calls).toHaveLength(1);
+    expect(proxy.lost).toBe(2);
+  });
+
+  it("with a heartbeat or a result: the lease is extended, the body is there", async () => {
+    const host = at.open(proxy.url(url));
+    await claimOne(host, operation());
+    host.clock.now += 5_000;
+    proxy.lose("answer", "holder_until = CASE");
+    expect(await host.ledger.renew(owner("a"), 15_000)).toBe(true);
+    expect((await rowOf(host, operation())).leaseUntil).toBe(host.clock.now + 15_000);
+    proxy.lose("answer", "INSERT INTO toolgate_results");
+    const { ref } = await host.results.put("t1", "body");
+    expect(await host.results.read("t1", ref)).toBe("body");
+    expect(proxy.lost).toBe(2);
+  });
+});
+
+describe("connections that the database ends", () => {
+  it("C143 between any two steps: nothing is lost, doubled or thrown", async () => {
+    const expected = await life(at.open(await at.server().freshSchema()), () => undefined);
+    const host = at.open(url);
+    await host.ledger.threads();
+    const { ledger } = host;
+    const ended = { ...host, ledger: { ...ledger } };
+    for (const name of ["enter", "propose", "ask", "answer", "claim", "begin", "settle", "leave"] as const) {
+      const call = ledger[name] as (...args: unknown[]) => Promise<unknown>;
+      Object.assign(ended.ledger, {
+        [name]: async (...args: unknown[]) => {
+          expect(await terminate()).not.toEqual([]);
+          return call(...args);
+        },
+      });
+    }
+    expect(await life(ended, () => undefined)).toEqual(expected);
+  });
+
+  it("C143 under load: every write is begun and settled once", async () => {
+    const host = at.open(url);
+    await host.ledger.threads();
+    let done = 0;
+    const worker = async (n: number) => {
+      for (let call = 0; call < 6; call++) {
+        const save = operation({ proposalId: `p-${n}-${call}`, args: { n, call } });
+        const where = { threadId: `t${n}`, ledgerSeq: call };
+        await propose(host, [save], where);
+        expect(await claimOne(host, save, where)).toMatchObject({ kind: "claimed", fence: 1, attempt: 1 });
+        expect(await host.ledger.begin(save.id, 1)).toMatchObject({ kind: "dispatching" });
+        expect(await host.ledger.settle({ operationId: save.id, fence: 1, outcome: OK, sent: true })).toBe(true);
+        done += 1;
+        if (done % 8 === 0) await terminate();
+      }
+    };
+    await Promise.all(Array.from({ length: 8 }, (_, n) => worker(n)));
+    for (let n = 0; n < 8; n++) {
+      const rows = await host.ledger.operations(`t${n}`);
+      expect(rows.map(({ seq, fence, attempt, outcome }) => [seq, fence, attempt, outcome?.status])).toEqual(
+        [1, 2, 3, 4, 5, 6].map((seq) => [seq, 1, 1, "ok"]),
+      );
+      expect(await host.ledger.standing(query([], { threadId: `t${n}` }))).toMatchObject({ calls: 6, writes: 6 });
+    }
+  });
+
+  it("C143 while nothing is under way: the next call connects again", async () => {
+    const host = at.open(url);
+    await run(host, operation(), OK);
+    await terminate();
+    expect(await stands(host, operation())).toBe("ok (success) by server");
+  });
+});
+
+describe("connections that are shared", () => {
+  it("C145 each transaction on a connection of its own, as a pooler in transaction mode may give it", async () => {
+    const expected = await life(at.open(await at.server().freshSchema()), () => undefined);
+    const texts: string[] = [];
+    const pooled = { clock: "host", max: 1, maxUses: 1, heard: (text: string) => texts.push(text) } as const;
+    const host = at.open(url, pooled);
+    expect(await life(host, () => undefined)).toEqual(expected);
+    const config = { configurable: { thread_id: "t1", checkpoint_ns: "" } };
+    expect(await host.checkpointer.getTuple(config)).toBeUndefined();
+    await approve(host, operation({ proposalId: "p2", decision: "ask" }));
+    expect(
+      texts.filter((text) =>
+        /\b(PREPARE|LISTEN|SET (?!version|body|model|at|lease)|TEMP|pg_advisory_lock)\b/.test(text),
+      ),
+    ).toEqual([]);
+    expect(texts.length).toBeGreaterThan(20);
+  });
+});
+
+describe("a database that is not there", () => {
+  const secret = "hunter2-%40-secret";
+  const withPassword = (change: (url: URL) => void) => {
+    const there = new URL(url);
+    there.password = secret;
+    change(there);
+    return there.href;
+  };
+  const cases = [
+    ["refuses the password", () => withPassword(() => undefined), "check the user and the password in `store.url`"],
+    [
+      "has no such database",
+      () => Object.assign(new URL(url), { pathname: "/nowhere" }).href,
+      "make the database that `store.url` names, or name another",
+    ],
+    [
+      "does not listen",
+      () => withPassword((there) => Object.assign(there, { port: "1" })),
+      "check that the database runs and can be reached, then run the thread again; what was stored stays",
+    ],
+    [
+      "has a name that is none",
+      () => `postgresql://someone:${secret}@[half/base`,
+      "write `store.url` as postgresql://user:password@host:port/database",
+    ],
+  ] as const;
+  it.each(cases)("%s: store_failed, with what to do and without the password (C144)", async (_, broken, hint) => {
+    const there = broken();
+    const host = at.open(there, { clock: "host", patienceMs: 100 });
+    const password = new URL(url).password;
+    const everything = [
+      () => host.ledger.threads(),
+      () => propose(host, [operation()]),
+      () => host.results.put("t1", "body"),
+      () => host.checkpointer.getTuple({ configurable: { thread_id: "t1" } }),
+    ];
+    for (const call of everything) {
+      const error = await call().then(
+        () => undefined,
+        (error: unknown) => error,
+      );
+      expect(error).toMatchObject({ code: "store_failed", hint });
+      const said = inspect(error, { depth: 10, showHidden: true });
+      expect(said).not.toContain(there);
+      for (const word of [secret, decodeURIComponent(secret), password]) expect(said).not.toContain(word);
+    }
+  });
+
+  it("was closed: store_failed, at once", async () => {
+    const host = at.open(url);
+    await propose(host, [operation()]);
+    await host.close();
+    await host.close();
+    await expect(host.ledger.threads()).rejects.toMatchObject({ code: "store_failed", hint: "open the store again" });
+  });
+});

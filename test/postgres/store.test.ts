@@ -1,0 +1,491 @@
+// The Postgres store: what it keeps it keeps whole, hosts that meet in it agree, and what it costs.
+
+import fc from "fast-check";
+import pg from "pg";
+import { describe, expect, it } from "vitest";
+import { createLedger } from "../../src/adapters/ledger/core.js";
+import { get, type Question, type Steps, type Store, type Tables } from "../../src/adapters/ledger/tables.js";
+import { type Connection, connect } from "../../src/adapters/postgres/connection.js";
+import { key } from "../../src/adapters/postgres/keys.js";
+import { postgresStore } from "../../src/adapters/postgres/store.js";
+import type { OperationRow, Verdict } from "../../src/contracts/index.js";
+import type { ModelRequestRecord } from "../../src/execution/ledger.js";
+import { modelRequests, questionsAbout, rows } from "../conformance/ledger-values.js";
+import {
+  approve,
+  askOne,
+  batch,
+  claimOne,
+  OK,
+  operation,
+  owner,
+  propose,
+  query,
+  read,
+  rowOf,
+  run,
+  SNAPSHOT,
+  said,
+  send,
+  stands,
+  UNKNOWN,
+  type World,
+  world,
+} from "../conformance/ledger-world.js";
+import { hosts, type PostgresHost } from "./hosts.js";
+
+const LONG = process.env.LONG_TESTS === "1";
+const at = hosts();
+const fresh = () => at.server().freshSchema();
+
+async function using<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}
+const ask = (url: string, text: string, values: unknown[] = []) =>
+  using(url, async (client) => (await client.query(text, values)).rows as Record<string, unknown>[]);
+
+describe("migrations", () => {
+  it("hosts that start at once make the tables once, and all go on (C144)", async () => {
+    const url = await fresh();
+    const many = Array.from({ length: 6 }, () => at.open(url));
+    await Promise.all(
+      many.flatMap((host, n) => [
+        propose(host, [operation({ proposalId: `p${n}` })], { threadId: `t${n}` }),
+        host.checkpointer.getTuple({ configurable: { thread_id: "t" } }),
+      ]),
+    );
+    expect(await many[0]?.ledger.threads()).toHaveLength(6);
+    expect(await ask(url, "SELECT version FROM toolgate_migrations")).toEqual([{ version: 1 }]);
+    expect(await ask(url, "SELECT v FROM checkpoint_migrations ORDER BY v")).toHaveLength(5);
+  });
+
+  it("a store of a later version is refused, and nothing in it is changed", async () => {
+    const url = await fresh();
+    await ask(url, "CREATE TABLE toolgate_migrations (version int PRIMARY KEY, at timestamptz NOT NULL DEFAULT now())");
+    await ask(url, "INSERT INTO toolgate_migrations VALUES (7)");
+    const host = at.open(url);
+    const refused = { code: "store_version", data: { version: 7, supported: 1 } };
+    await expect(host.ledger.threads()).rejects.toMatchObject(refused);
+    await expect(host.checkpointer.getTuple({ configurable: { thread_id: "t" } })).rejects.toMatchObject(refused);
+    await expect(host.results.put("t", "body")).rejects.toMatchObject(refused);
+    expect(await ask(url, "SELECT tablename FROM pg_tables WHERE schemaname = current_schema()")).toEqual([
+      { tablename: "toolgate_migrations" },
+    ]);
+  });
+
+  it("opening connects to nothing; a start that failed is made again by the next use", async () => {
+    const url = await fresh();
+    await ask(url, "CREATE VIEW toolgate_threads AS SELECT 1 AS one");
+    const host = at.open(url, { clock: "host", patienceMs: 50 });
+    await expect(host.ledger.threads()).rejects.toMatchObject({ code: "store_failed" });
+    expect(await ask(url, "SELECT to_regclass('toolgate_clock') AS made")).toEqual([{ made: null }]); // all or nothing
+    await ask(url, "DROP VIEW toolgate_threads");
+    expect(await host.ledger.threads()).toEqual([]);
+  });
+});
+
+describe("Postgres store: load(save(x)) equals x (C136)", () => {
+  const runs = { numRuns: LONG ? 200 : 15 };
+  const questions = rows.chain((row) => questionsAbout(row).map((one) => ({ row, ...one })));
+  interface Asked {
+    row: OperationRow;
+    question: Question;
+    verdict: Verdict;
+    elapsed: number;
+  }
+
+  it("for rows, inserted and written over", async () => {
+    const store = await openStore(await fresh());
+    const body = async ([first, second]: [OperationRow, OperationRow]) => {
+      const { operation: of, threadId, scope, turnId, createdAt } = first;
+      const { alias, server, tool, effect, decision } = second.operation;
+      const changed = { ...second, operation: { ...of, alias, server, tool, effect, decision } };
+      const after = { ...changed, threadId, scope, turnId, createdAt };
+      const reach = { threads: [threadId], operations: [of.id] };
+      for (const row of [first, after]) {
+        await store.write(reach, (tables) => get(tables.putRow(row)));
+        expect(await store.read({ operations: [of.id] }, (tables) => get(tables.row(of.id)))).toEqual(row);
+      }
+      const history = { history: { threadId, turnId } };
+      expect(await store.read(history, (tables) => get(tables.rowsOfThread(threadId, turnId)))).toContainEqual(after);
+    };
+    await fc.assert(fc.asyncProperty(fc.tuple(rows, rows), body), runs);
+  });
+
+  it("for questions and verdicts, whatever a verdict says", async () => {
+    const store = await openStore(await fresh());
+    let asked = 0; // no two questions have one id
+    const body = async ({ row, question: { request, ...rest }, verdict, elapsed }: Asked) => {
+      const approvalId = `${request.approvalId}${asked++}`;
+      const question = { ...rest, request: { ...request, approvalId } };
+      await store.write({ threads: [row.threadId], operations: [row.operation.id] }, function* (tables) {
+        yield* get(tables.putRow(row));
+        yield* get(tables.addQuestion(question));
+      });
+      const stored = () => store.read({ approvals: [approvalId] }, (tables) => get(tables.question(approvalId)));
+      expect(await stored()).toEqual(question);
+      await store.write({ approvals: [approvalId] }, (tables) => get(tables.setVerdict(approvalId, verdict, elapsed)));
+      const answered = { ...question, verdict, answeredElapsed: elapsed };
+      expect(await stored()).toEqual(answered);
+      await store.write({ approvals: [approvalId] }, (tables) => get(tables.consume(approvalId)));
+      expect(await stored()).toEqual({ ...answered, consumed: true });
+    };
+    await fc.assert(fc.asyncProperty(questions, body), runs);
+  });
+
+  it("for model requests and proposals", async () => {
+    const store = await openStore(await fresh());
+    const body = async (record: ModelRequestRecord) => {
+      const { threadId, turnId, requestId, proposal } = record;
+      const proposals = proposal ? [proposal.proposalId] : [];
+      await store.write({ threads: [threadId], request: requestId, proposals }, (tables) =>
+        get(tables.addModelRequest(record)),
+      );
+      const requests = { requests: { threadId, turnId } };
+      const stored = await store.read(requests, (tables) => get(tables.modelRequests(threadId, turnId)));
+      expect(stored.find((one) => one.requestId === requestId)).toEqual(record);
+      if (!proposal) return;
+      expect(await store.read({ proposals }, (tables) => get(tables.proposal(proposal.proposalId)))).toEqual(proposal);
+    };
+    const unique = modelRequests.map((record, n = Math.random()) => ({
+      ...record,
+      requestId: `${record.requestId}${n}`,
+      ...(record.proposal ? { proposal: { ...record.proposal, proposalId: `${record.proposal.proposalId}${n}` } } : {}),
+    }));
+    await fc.assert(fc.asyncProperty(unique, body), runs);
+  });
+
+  it("K1 two texts have two keys, which Postgres can hold and index", () => {
+    const odd = ["\0", "\\u0;", "\\", "\\\\", "\ud800", "\\ud800;", "\udc00\ud800", "a".repeat(5_000), "\\#", ""];
+    expect(new Set(odd.map(key)).size).toBe(odd.length);
+    fc.assert(
+      fc.property(fc.string({ unit: "binary" }), fc.string({ unit: "binary" }), (a, b) => {
+        expect(key(a) === key(b)).toBe(a === b);
+        expect(key(a)).toBe(Buffer.from(key(a), "utf8").toString("utf8"));
+        expect(key(a)).not.toContain("\0");
+      }),
+    );
+  });
+});
+
+/** A ledger of which something happens between a ruling and its storing. */
+async function interrupted(url: string, between: (times: number) => Promise<unknown>): Promise<World> {
+  const connection = open(url);
+  let times = 0;
+  const once: Connection["once"] = async (text, values) => {
+    if (text.includes("SELECT stored")) await between(++times);
+    return connection.once(text, values);
+  };
+  return world((deps) => createLedger(postgresStore({ ...connection, once }, { clock: "host", now: deps.now }), deps));
+}
+
+const connections: Connection[] = [];
+function open(url: string): Connection {
+  const connection = connect(url);
+  connections.push(connection);
+  return connection;
+}
+async function openStore(url: string): Promise<Store> {
+  return postgresStore(open(url), { clock: "host" });
+}
+
+describe("hosts that meet", () => {
+  it("V1 what another host stored after the ruling's view: it is ruled on again", async () => {
+    const url = await fresh();
+    const other = at.open(url);
+    await propose(other, [operation()]);
+    const host = await interrupted(url, async (times) => {
+      if (times === 1) await claimOne(other, operation(), { owner: owner("b") });
+    });
+    expect(await claimOne(host, operation())).toMatchObject({ kind: "busy", owner: owner("b") });
+    expect(await rowOf(host, operation())).toMatchObject({ owner: owner("b"), fence: 1, seq: 1 });
+  });
+
+  it("V4 what another host made after the ruling's view, in a thread that was new to both", async () => {
+    const url = await fresh();
+    const other = at.open(url);
+    const host = await interrupted(url, async (times) => {
+      if (times === 1) await claimOne(other, operation(), { threadId: "t2", owner: owner("b") });
+    });
+    expect(said(await claimOne(host, operation()))).toBe("rejected (other_thread) by host");
+    expect(await rowOf(other, operation())).toMatchObject({ threadId: "t2", owner: owner("b"), state: "claimed" });
+  });
+
+  it("V2 a write of another thread that became unknown after the ruling's view halts its server", async () => {
+    const url = await fresh();
+    const other = at.open(url);
+    const [first, second] = [operation({ proposalId: "p1" }), operation({ proposalId: "p2" })];
+    const fence = await send(other, first, { threadId: "t1" });
+    let armed = false;
+    const host = await interrupted(url, async () => {
+      if (!armed) return;
+      armed = false;
+      await other.ledger.settle({ operationId: first.id, fence, outcome: UNKNOWN, sent: true });
+    });
+    const claim = await claimOne(host, second, { threadId: "t2", haltScope: "server", owner: owner("b") });
+    expect(claim).toMatchObject({ kind: "claimed", fence: 1 });
+    armed = true;
+    expect((await host.ledger.begin(second.id, 1)).kind).toBe("halted");
+    expect(armed).toBe(false);
+  });
+
+  it("S1 a host that kept a thread in mind is told of what another did to it since", async () => {
+    const url = await fresh();
+    const [a, b] = [at.open(url), at.open(url)];
+    const save = operation();
+    await claimOne(a, save, { owner: owner("a") });
+    b.life.set("a", "gone");
+    expect(await claimOne(b, save, { owner: owner("b") })).toMatchObject({ kind: "claimed", fence: 2 });
+    expect(await a.ledger.begin(save.id, 1)).toEqual({ kind: "lost" });
+    expect(await a.ledger.settle({ operationId: save.id, fence: 1, outcome: OK, sent: true })).toBe(false);
+    expect(await b.ledger.begin(save.id, 2)).toMatchObject({ kind: "dispatching" });
+    expect(await a.ledger.renew(owner("a"), 15_000)).toBe(false);
+    expect(await b.ledger.renew(owner("b"), 15_000)).toBe(true);
+  });
+
+  it("L3 L5 four hosts claim the same calls at once: each is claimed once, and no number is given twice", async () => {
+    const url = await fresh();
+    const many = Array.from({ length: 4 }, () => at.open(url));
+    const rounds = LONG ? 50 : 6;
+    for (let round = 0; round < rounds; round++) {
+      const calls = [0, 1].map((index) => operation({ proposalId: `p${round}`, index, args: { round, index } }));
+      const won = await Promise.all(
+        many.flatMap((host, n) =>
+          calls.map(async (call) => (await claimOne(host, call, { owner: owner(`h${n}`), ledgerSeq: 1_000 })).kind),
+        ),
+      );
+      expect(won.filter((kind) => kind === "claimed")).toHaveLength(2);
+      expect(won.filter((kind) => kind === "busy")).toHaveLength(6);
+    }
+    const numbers = (await (many[0] as World).ledger.operations("t1")).map(({ seq }) => seq);
+    expect(numbers.sort((a, b) => Number(a) - Number(b))).toEqual(Array.from({ length: 2 * rounds }, (_, n) => n + 1));
+  });
+
+  it.runIf(LONG)("a host that is never first says so in the end", async () => {
+    const url = await fresh();
+    const other = at.open(url);
+    const host = await interrupted(url, (times) => propose(other, [operation({ proposalId: `p${times}` })]));
+    await expect(propose(host, [operation()])).rejects.toMatchObject({
+      code: "store_failed",
+      message: "the Postgres store failed: it is too busy; other hosts were first each time",
+    });
+  });
+
+  it("I2 a transaction that looks at what it did not name throws, and stores nothing", async () => {
+    const store = await openStore(await fresh());
+    const looks: ((tables: Tables) => Steps<unknown>)[] = [
+      (tables) => get(tables.row(operation().id)),
+      (tables) => get(tables.dispatching("t2")),
+      (tables) => get(tables.unknownWrites()),
+      (tables) => get(tables.holder("t2")),
+      (tables) => get(tables.proposal("p1")),
+      (tables) => get(tables.currentQuestion(operation().id)),
+      (tables) => get(tables.writesAfter("t1", 0)),
+      (tables) => get(tables.turn("t1", "turn-1")),
+      (tables) => get(tables.threads()),
+    ];
+    for (const look of looks) {
+      const steps = function* (tables: Tables): Steps<unknown> {
+        yield* get(tables.touch("t1", 1));
+        return yield* look(tables);
+      };
+      await expect(store.write({ threads: ["t1"] }, steps)).rejects.toThrow(TypeError);
+    }
+    expect(await store.read({ list: true }, (tables) => get(tables.threads()))).toEqual([]);
+  });
+});
+
+describe("the database's clock", () => {
+  /** A schema whose clock a test can turn: `clock_timestamp` of its own is found before the system's. */
+  async function turned() {
+    const url = new URL(await fresh());
+    url.searchParams.set("options", `${url.searchParams.get("options")},pg_catalog`);
+    await ask(url.href, "CREATE TABLE turned (ms float8); INSERT INTO turned VALUES (0)");
+    await ask(
+      url.href,
+      `CREATE FUNCTION clock_timestamp() RETURNS timestamptz LANGUAGE sql VOLATILE AS
+       'SELECT pg_catalog.clock_timestamp() + (SELECT ms FROM turned) * interval ''1 ms'''`,
+    );
+    return { url: url.href, turn: (ms: number) => ask(url.href, "UPDATE turned SET ms = $1", [ms]) };
+  }
+  const host = (url: string) => at.open(url, { clock: "database" });
+  const HOUR = 3_600_000;
+
+  it("V1 a ruling that is old when it is stored, as after a pause, is made again by then", async () => {
+    const { url, turn } = await turned();
+    const a = host(url);
+    await claimOne(a, operation());
+    const { createdAt } = await rowOf(a, operation());
+    await turn(HOUR);
+    const begun = await a.ledger.begin(operation().id, 1); // on an image kept since the claim
+    expect(begun.kind === "dispatching" && begun.sentAt - createdAt).toBeGreaterThanOrEqual(HOUR);
+  });
+
+  it("S3 a lease is over when the database says so, whatever the hosts' clocks say", async () => {
+    const { url, turn } = await turned();
+    const [a, b] = [host(url), host(url)];
+    for (const one of [a, b]) one.life.set("a", "unknown");
+    b.clock.now += 24 * HOUR;
+    await claimOne(a, operation(), { owner: owner("a") });
+    expect((await claimOne(b, operation(), { owner: owner("b") })).kind).toBe("busy");
+    await turn(10_000);
+    expect(await a.ledger.renew(owner("a"), 15_000)).toBe(true);
+    await turn(20_000);
+    expect((await claimOne(b, operation(), { owner: owner("b") })).kind).toBe("busy");
+    await turn(30_000);
+    expect(await claimOne(b, operation(), { owner: owner("b") })).toMatchObject({ kind: "claimed", fence: 2 });
+    expect(await a.ledger.begin(operation().id, 1)).toEqual({ kind: "lost" });
+  });
+
+  it("a clock set back does not revive an approval, also for a host that starts afterwards (C132)", async () => {
+    const { url, turn } = await turned();
+    const a = host(url);
+    const save = operation({ decision: "ask" });
+    const given = await approve(a, save, { ttlMs: 60_000 });
+    await turn(70_000);
+    await propose(a, [operation({ proposalId: "p2" })], { threadId: "t2" });
+    await turn(0);
+    const claim = await host(url).ledger.claim(batch([save], { verdicts: [given] }));
+    expect(claim).toMatchObject({ claims: [{ kind: "settled", row: { outcome: { reason: "expired" } } }] });
+  });
+});
+
+describe("cost", () => {
+  const isWrite = (text: string) => text.includes("SELECT stored");
+
+  it("a call is four statements that write, each its own transaction, and two that read", async () => {
+    const heard: string[] = [];
+    const host = at.open(await fresh(), { clock: "host", heard: (text) => heard.push(text) });
+    await host.ledger.threads();
+    const steps: [string, () => Promise<unknown>][] = [
+      ["propose", () => propose(host, [operation()])],
+      ["claim", () => claimOne(host, operation())],
+      ["begin", () => host.ledger.begin(operation().id, 1)],
+      ["settle", () => host.ledger.settle({ operationId: operation().id, fence: 1, outcome: OK, sent: true })],
+    ];
+    const counts: [string, number, number][] = [];
+    for (const [name, step] of steps) {
+      heard.length = 0;
+      await step();
+      counts.push([name, heard.filter(isWrite).length, heard.filter((text) => !isWrite(text)).length]);
+    }
+    expect(counts).toEqual([
+      ["propose", 1, 1],
+      ["claim", 1, 1],
+      ["begin", 1, 0],
+      ["settle", 1, 0],
+    ]);
+    heard.length = 0;
+    await host.ledger.settle({ operationId: operation().id, fence: 1, outcome: OK, sent: true }); // told twice
+    expect(heard.filter(isWrite)).toEqual([]);
+  });
+
+  it("a heartbeat between two steps costs them nothing", async () => {
+    const heard: string[] = [];
+    const host = at.open(await fresh(), { clock: "host", heard: (text) => heard.push(text) });
+    const fence = await send(host, operation());
+    await host.ledger.renew(owner("a"), 15_000);
+    heard.length = 0;
+    await host.ledger.settle({ operationId: operation().id, fence, outcome: OK, sent: true });
+    expect(heard.map(isWrite)).toEqual([true]);
+    expect(await stands(host, operation())).toBe("ok (success) by server");
+  });
+
+  it("T2 I1 no question about a thread, a turn or what is open reads a whole table", async () => {
+    const url = await fresh();
+    const heard = new Map<string, readonly unknown[]>();
+    const host = at.open(url, { clock: "host", heard: (text, values) => heard.set(text, values) });
+    await host.ledger.threads();
+    await ask(url, FILL);
+    await ask(url, "ANALYZE");
+    heard.clear();
+    await everyMethod(host);
+    expect(heard.size).toBeGreaterThan(20);
+    const scanned = new Set<string>();
+    await using(url, async (client) => {
+      for (const [text, values] of heard) {
+        if (text.includes("'listed'")) continue; // the one that asks for all threads
+        const { rows: plan } = await client.query(`EXPLAIN (FORMAT JSON) ${text}`, [...values]);
+        for (const name of scans(plan)) scanned.add(name);
+      }
+    });
+    expect([...scanned].sort()).toEqual(["toolgate_clock"]);
+  });
+
+  /** 3,000 threads of ten settled writes each, with what belongs to them. */
+  const FILL = `
+    INSERT INTO toolgate_threads (thread, name, version, recent, last_at, last_seq)
+      SELECT 'f' || t, '"f' || t || '"', 1, '{}', 1, 10 FROM generate_series(1, 3000) t;
+    INSERT INTO toolgate_turns SELECT 'f' || t, 'turn', 1, 1, 1, 1, false, false FROM generate_series(1, 3000) t;
+    INSERT INTO toolgate_operations (id, thread, turn, proposal, arguments, identical, body, state, effect, status,
+      reason, seq, halt_scope, owner)
+      SELECT md5(t || ' ' || n), 'f' || t, 'turn', md5('p' || t || ' ' || n), '{}', md5('i' || t || ' ' || n), repeat('x', 300),
+        'settled', 'write', 'ok', 'success', n, 'thread', 'o' || t
+      FROM generate_series(1, 3000) t, generate_series(1, 10) n;
+    INSERT INTO toolgate_questions (approval, operation, body) SELECT 'a' || id, id, repeat('x', 300) FROM toolgate_operations;
+    INSERT INTO toolgate_requests (request, thread, turn, tools, body, proposal)
+      SELECT 'r' || id, thread, turn, 'l', repeat('x', 300), proposal FROM toolgate_operations;
+    INSERT INTO toolgate_tool_lists SELECT 'l' || n, '[]' FROM generate_series(1, 3000) n;
+    INSERT INTO toolgate_snapshots SELECT 's' || n, '' FROM generate_series(1, 3000) n;
+    INSERT INTO toolgate_bodies SELECT decode(md5('b' || n), 'hex'), 'utf8', '' FROM generate_series(1, 3000) n;
+    INSERT INTO toolgate_results SELECT decode(md5('r' || n), 'hex'), 't', decode(md5('b' || n), 'hex')
+      FROM generate_series(1, 3000) n`;
+
+  async function everyMethod(host: PostgresHost): Promise<void> {
+    const { ledger } = host;
+    await ledger.putSnapshot({ id: SNAPSHOT, servers: [], tools: [], withheld: [] });
+    await ledger.snapshot(SNAPSHOT);
+    await ledger.enter("t1", owner("a"), 15_000);
+    await run(host, operation({ proposalId: "p0" }), UNKNOWN, { threadId: "t0", haltScope: "server" });
+    const [save, load] = [operation({ decision: "ask" }), read({ index: 1 })];
+    await propose(host, [save, load]);
+    await ledger.modelRequests("t1", "turn-1");
+    await askOne(host, save);
+    const given = await approve(host, save);
+    await ledger.request(given.approvalId);
+    await ledger.openRequests();
+    await ledger.openRequests("t1");
+    await ledger.standing(query([save]));
+    await ledger.standing(query([save], { haltScope: "server" }));
+    await ledger.claim(batch([save, load], { verdicts: [given] }));
+    await ledger.claim(batch([operation({ proposalId: "p3" })], { threadId: "t3", haltScope: "server", scope: "s" }));
+    await ledger.begin(operation({ proposalId: "p3" }).id, 1);
+    await ledger.begin(save.id, 1);
+    await ledger.renew(owner("a"), 15_000);
+    await ledger.settle({ operationId: save.id, fence: 1, outcome: UNKNOWN, sent: true });
+    await ledger.settleLate({ operationId: save.id, fence: 1, outcome: UNKNOWN, sent: true });
+    await ledger.readBack(save.id, { tool: "t", found: "nothing", detail: "" });
+    await ledger.resolve(save.id, "leave", { by: "someone" });
+    await ledger.sweep({ reads: true });
+    await ledger.sweep({ threadId: "t1", reads: true });
+    await ledger.unknowns();
+    await ledger.unknowns("t1");
+    await ledger.rows("p1");
+    await ledger.operations("t1");
+    await ledger.operations("t1", "turn-1");
+    await ledger.row(save.id);
+    await ledger.threads();
+    await ledger.leave("t1", owner("a"));
+    const { ref } = await host.results.put("t1", "body");
+    await host.results.read("t1", ref);
+  }
+});
+
+interface Plan {
+  readonly [name: string]: unknown;
+}
+
+/** The tables that a plan reads from end to end. */
+function scans(plan: unknown): string[] {
+  if (Array.isArray(plan)) return plan.flatMap(scans);
+  if (typeof plan !== "object" || plan === null) return [];
+  const node = plan as Plan;
+  const own = node["Node Type"] === "Seq Scan" ? [String(node["Relation Name"])] : [];
+  return [...own, ...Object.values(node).flatMap(scans)];
+}

@@ -1,0 +1,104 @@
+// Mutants: hosts that are broken on purpose, each in one way that people build by accident. The simulator must find each out.
+
+import type { ClaimBatch, ClaimResult, Ledger } from "../../src/execution/ledger.js";
+import type { Call, CallRequest, ServerConnection, Servers } from "../../src/execution/server.js";
+import type { ViolationKind } from "./facts.js";
+import type { Broken } from "./run.js";
+
+export interface Mutant {
+  readonly name: string;
+  readonly broken: Broken;
+  /** How it is found out. */
+  readonly kinds: readonly ViolationKind[];
+}
+
+export const MUTANTS: readonly Mutant[] = [
+  {
+    name: "a ledger that sends whatever it is asked to begin",
+    broken: {
+      ledger: (ledger) => changed(ledger, { begin: () => () => Promise.resolve({ kind: "dispatching", sentAt: 0 }) }),
+    },
+    kinds: ["not dispatching at the send"],
+  },
+  {
+    name: "a claim that looks at no state",
+    broken: {
+      ledger: (ledger) =>
+        changed(ledger, { claim: claimAll, begin: () => () => Promise.resolve({ kind: "dispatching", sentAt: 0 }) }),
+    },
+    kinds: ["double send", "not dispatching at the send"],
+  },
+  {
+    name: "a claim without a lifetime of verdicts",
+    broken: { ledger: (ledger) => changed(ledger, { claim: (right) => (batch) => right({ ...batch, ttlMs: 1e12 }) }) },
+    kinds: ["approval expired at the claim"],
+  },
+  {
+    name: "a ledger that takes what it does not know for done",
+    broken: { ledger: (ledger) => changed(ledger, { settle: settleAsDone }) },
+    kinds: ["wrong outcome", "false ok"],
+  },
+  {
+    name: "a client that sends every request twice",
+    broken: { servers: (servers) => resending(servers, () => true) },
+    kinds: ["double send"],
+  },
+  {
+    name: "a client that sends again when the connection is lost",
+    broken: { servers: (servers) => resending(servers, (how) => how === "closed") },
+    kinds: ["double send"],
+  },
+];
+
+type Methods = { [M in keyof Ledger]?: (right: Ledger[M]) => Ledger[M] };
+
+function changed(ledger: Ledger, methods: Methods): Ledger {
+  const replaced = Object.entries(methods).map(([name, change]) => {
+    const right = ledger[name as keyof Ledger] as unknown as (...args: never[]) => unknown;
+    return [name, (change as (right: unknown) => unknown)(right)];
+  });
+  return { ...ledger, ...Object.fromEntries(replaced) };
+}
+
+function claimAll(right: Ledger["claim"]): Ledger["claim"] {
+  return async (batch: ClaimBatch): Promise<ClaimResult> => {
+    const result = await right(batch);
+    if (result.kind === "ask") return result;
+    const claims = result.claims.map((claim) =>
+      claim.kind === "claimed"
+        ? claim
+        : { kind: "claimed" as const, operationId: claim.operationId, fence: 1, attempt: 1 },
+    );
+    return { kind: "claims", claims };
+  };
+}
+
+function settleAsDone(right: Ledger["settle"]): Ledger["settle"] {
+  return (settlement) => {
+    const { outcome } = settlement;
+    if (outcome.status !== "result_unknown") return right(settlement);
+    return right({ ...settlement, outcome: { ...outcome, status: "ok", reason: "success" } });
+  };
+}
+
+function resending(servers: Servers, when: (how: string) => boolean): Servers {
+  const wrap = (connection: ServerConnection): ServerConnection =>
+    Object.create(connection, { call: { value: (request: CallRequest) => again(connection, request, when) } });
+  return {
+    ...servers,
+    connection: (name) => {
+      const right = servers.connection(name);
+      return right && wrap(right);
+    },
+    connect: async (name) => {
+      const result = await servers.connect(name);
+      return result.ok ? { ok: true, connection: wrap(result.connection) } : result;
+    },
+  };
+}
+
+function again(connection: ServerConnection, request: CallRequest, when: (how: string) => boolean): Call {
+  const first = connection.call(request);
+  const second = first.evidence.then((evidence) => (when(evidence.how) ? connection.call(request) : first));
+  return { evidence: second.then(({ evidence }) => evidence), late: second.then(({ late }) => late) };
+}
