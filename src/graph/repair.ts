@@ -11,7 +11,7 @@ import type { Host } from "./host.js";
 import { callsOf, withArguments } from "./messages.js";
 import { highestSeq, messageOf, settleAll, unknownWrites } from "./nodes/observe.js";
 import type { GraphState, GraphUpdate } from "./state.js";
-import { haltOf } from "./views.js";
+import { haltOf, ownUnknown } from "./views.js";
 
 /** AI messages whose calls are not all answered, by position, with the ids that are open; and tool messages out of place. */
 export interface Gaps {
@@ -64,7 +64,7 @@ export async function repair(
     answers.set(at, await Promise.all(settled.map((row) => messageOf(host, batch, row, false))));
     if (batch.edited.size > 0) edits.set(at, withArguments(state.messages[at] as AIMessage, batch.edited));
     ledgerSeq = highestSeq(ledgerSeq, rows.values());
-    halted = [...batch.standing.unknownWrites.map((write) => write.operationId), ...unknownWrites(rows.values())];
+    halted = [...ownUnknown(batch.standing), ...unknownWrites(rows.values())];
   }
   const messages = inPlace(state.messages, strays, answers, edits);
   const kept = samePrefix(state.messages, messages);

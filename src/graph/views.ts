@@ -1,6 +1,7 @@
 // Views: what the state shows of a batch. For people and edges; nothing is ever allowed because of one (G9).
 
 import { type OperationRow, type Outcome, oneLine } from "../contracts/index.js";
+import type { Standing } from "../execution/ledger.js";
 import type { Batch, BatchCall } from "./batch.js";
 import type { HaltView, OperationView } from "./state.js";
 
@@ -47,6 +48,11 @@ export function viewOf({ operation }: Pick<BatchCall, "operation">): Omit<Operat
     effect: operation.effect,
     decision: operation.decision,
   };
+}
+
+/** Unknown writes of the thread itself: what it is shown as halted by. What others halt in it, the ledger says at each call. */
+export function ownUnknown({ unknownWrites }: Standing): string[] {
+  return unknownWrites.filter(({ own }) => own).map(({ operationId }) => operationId);
 }
 
 export function haltOf(operationIds: readonly string[]): HaltView {

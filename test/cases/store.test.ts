@@ -107,8 +107,7 @@ describe("C141: a file that another process holds", () => {
       expect(ends.filter((one) => one.status === "rejected").map((one) => String(one.reason))).toEqual(
         Array.from({ length: 2 }, () => expect.stringMatching(/store_failed|database is locked/)),
       );
-      const { config, steps } = plan("t1");
-      const agent = await b.start({ config: config as never, steps: steps as never });
+      const agent = await b.start({ config: config(), steps: plan("t1").steps as Steps });
       for (const threadId of ["t1", "t2"]) {
         await agent.ask(undefined, threadId);
         const rows = await agent.toolgate.host.ledger.operations(threadId);

@@ -86,7 +86,7 @@ try {
   mkdirSync(target);
   writeFileSync(join(target, "toolgate.sqlite.gz"), gzipSync(bytes, { level: 9 }));
   const sha256 = createHash("sha256").update(bytes).digest("hex");
-  const about = { schemaVersion: SCHEMA_VERSION, stateVersion: STATE_VERSION, threads: THREADS, sha256 };
+  const about = { schemaVersion: SCHEMA_VERSION, stateVersion: STATE_VERSION, sha256 };
   writeFileSync(join(target, "about.json"), `${JSON.stringify(about, null, 2)}\n`);
 } finally {
   rmSync(folder, { recursive: true, force: true });

@@ -3,20 +3,19 @@
 // operation, and a person is asked about it with the first one named.
 
 import { join } from "node:path";
-import { AIMessage, type BaseMessage, HumanMessage, RemoveMessage } from "@langchain/core/messages";
-import { type BaseCheckpointSaver, Command } from "@langchain/langgraph";
+import { AIMessage, type BaseMessage, RemoveMessage } from "@langchain/core/messages";
+import { Command } from "@langchain/langgraph";
 import Database from "better-sqlite3";
 import { describe, expect, test } from "vitest";
 import { openCheckpointer } from "../../src/adapters/store/checkpointer.js";
 import { type Agent, bench } from "../support/agent.js";
 import { formatProblems } from "../support/provider-format.js";
-import { asked, checkpoints, effects, outcomes, type Saved, start, stateBefore, thread, yes } from "./branches.js";
+import { asked, checkpoints, effects, outcomes, type Saved, start, thread, yes } from "./branches.js";
 
 const b = bench();
 
 const NODES = ["discover", "model", "gate", "approval", "execute", "observe", "result_unknown"] as const;
 const DONE = ["act:a", "act:b", "pay:c"];
-const ask = (words: string) => ({ messages: [new HumanMessage(words)] });
 /** `act` runs by rule, `pay` by a person's yes. */
 const permissions = { allow: ["mcp__hostile__act", "mcp__hostile__look", "mcp__hostile__lost"] };
 

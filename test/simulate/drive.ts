@@ -5,7 +5,7 @@ import { HumanMessage } from "@langchain/core/messages";
 import type { Cast, End } from "./cast.js";
 import { violate } from "./facts.js";
 import type { Shared } from "./host.js";
-import { firstOf, makeMove, type Scene, stored } from "./moves.js";
+import { firstOf, inputOf, makeMove, type Scene, stored } from "./moves.js";
 import { answer, type Next, rejectAll, settle } from "./people.js";
 import type { World } from "./world.js";
 
@@ -42,7 +42,7 @@ export async function drive(world: World, cast: Cast, shared: Shared, threads: s
 async function go(scene: Scene, next: Next): Promise<End> {
   const { cast, threadId, durability } = scene;
   const host = await cast.host();
-  const input = next.input === null && !stored(scene) ? scene.message() : next.input;
+  const input = inputOf(scene, next);
   const first = cast.invoke(host, threadId, input, { durability });
   if (!next.twice) return first;
   const other = await cast.host(host);

@@ -16,16 +16,21 @@ export interface Range {
 const REPORT_EVERY = 50;
 
 /** Runs the seeds `from`, `from + step`, … within the range, and tells of them in portions. */
-export async function runSeeds(range: Range, first: number, step: number, tell: (part: Tally) => void): Promise<void> {
+export async function runSeeds(
+  range: Range,
+  first: number,
+  step: number,
+  tell: (part: Tally) => void | Promise<void>,
+): Promise<void> {
   let part = emptyTally();
   for (let index = first; index < range.runs; index += step) {
     const seed = range.from + index;
     count(part, seed, await runPlan(draw(seed)));
     if (part.runs < REPORT_EVERY) continue;
-    tell(part);
+    await tell(part);
     part = emptyTally();
   }
-  tell(part);
+  await tell(part);
 }
 
 /** All runs of a range over so many processes. Every process is ended when this returns or throws. */

@@ -30,8 +30,7 @@ const range = { from: Number(values.seed), runs: Number(values.runs) };
 if (values.job !== undefined) {
   const [job, jobs] = values.job.split("/").map(Number) as [number, number];
   process.on("disconnect", () => process.exit(1)); // nobody is there to hear of it
-  await runSeeds(range, job, jobs, (part) => process.send?.(part));
-  process.disconnect?.();
+  await runSeeds(range, job, jobs, (part) => new Promise((sent) => process.send?.(part, () => sent())));
   process.exit(0);
 } else if (values.only !== undefined) {
   process.exitCode = await one(Number(values.only));

@@ -54,7 +54,8 @@ export async function makeMove(scene: Scene, { kind, pick }: MovePlan, next: Nex
       return invoke(scene.message());
     case "resume_twice": {
       const other = await cast.host(host);
-      return firstOf(await Promise.all([invoke(next.input), cast.invoke(other, threadId, next.input, { durability })]));
+      const input = inputOf(scene, next);
+      return firstOf(await Promise.all([invoke(input), cast.invoke(other, threadId, input, { durability })]));
     }
     case "stale_answer":
       return scene.answered === undefined || !stored(scene) ? undefined : invoke(scene.answered);
@@ -72,6 +73,11 @@ export async function makeMove(scene: Scene, { kind, pick }: MovePlan, next: Nex
 /** Whether the thread has any checkpoint: without one there is nothing to go on with. */
 export function stored({ shared, threadId }: Pick<Scene, "shared" | "threadId">): boolean {
   return Object.keys(shared.saver.storage[threadId]?.[""] ?? {}).length > 0;
+}
+
+/** What is sent to go on: the message again where a crash has taken everything with it. */
+export function inputOf(scene: Scene, next: Next): unknown {
+  return stored(scene) ? next.input : scene.message();
 }
 
 /** Of runs that were started side by side, the one that got somewhere. */

@@ -29,6 +29,11 @@ export const MUTANTS: readonly Mutant[] = [
     kinds: ["double send", "not dispatching at the send"],
   },
   {
+    name: "dispatching written when the answer is in",
+    broken: { ledger: beginningLate },
+    kinds: ["not dispatching at the send"],
+  },
+  {
     name: "a claim without a lifetime of verdicts",
     broken: { ledger: (ledger) => changed(ledger, { claim: (right) => (batch) => right({ ...batch, ttlMs: 1e12 }) }) },
     kinds: ["approval expired at the claim"],
@@ -73,6 +78,21 @@ function claimAll(right: Ledger["claim"]): Ledger["claim"] {
   };
 }
 
+function beginningLate(ledger: Ledger): Ledger {
+  const begun = new Map<string, number>();
+  return changed(ledger, {
+    begin: () => async (operationId, fence) => {
+      begun.set(operationId, fence);
+      return { kind: "dispatching", sentAt: 0 };
+    },
+    settle: (right) => async (settlement) => {
+      const { operationId } = settlement;
+      if (begun.has(operationId)) await ledger.begin(operationId, begun.get(operationId) as number);
+      return right(settlement);
+    },
+  });
+}
+
 function settleAsDone(right: Ledger["settle"]): Ledger["settle"] {
   return (settlement) => {
     const { outcome } = settlement;
@@ -83,7 +103,7 @@ function settleAsDone(right: Ledger["settle"]): Ledger["settle"] {
 
 function resending(servers: Servers, when: (how: string) => boolean): Servers {
   const wrap = (connection: ServerConnection): ServerConnection =>
-    Object.create(connection, { call: { value: (request: CallRequest) => again(connection, request, when) } });
+    Object.create(connection, { call: { value: (request: CallRequest) => again(servers, connection, request, when) } });
   return {
     ...servers,
     connection: (name) => {
@@ -97,8 +117,17 @@ function resending(servers: Servers, when: (how: string) => boolean): Servers {
   };
 }
 
-function again(connection: ServerConnection, request: CallRequest, when: (how: string) => boolean): Call {
+function again(
+  servers: Servers,
+  connection: ServerConnection,
+  request: CallRequest,
+  when: (how: string) => boolean,
+): Call {
   const first = connection.call(request);
-  const second = first.evidence.then((evidence) => (when(evidence.how) ? connection.call(request) : first));
+  const second = first.evidence.then(async (evidence) => {
+    if (!when(evidence.how)) return first;
+    const result = await servers.connect(connection.name);
+    return result.ok ? result.connection.call(request) : first;
+  });
   return { evidence: second.then(({ evidence }) => evidence), late: second.then(({ late }) => late) };
 }

@@ -4,7 +4,7 @@ import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { loadBatch, threadOf } from "../batch.js";
 import type { Host } from "../host.js";
 import type { GraphState, GraphUpdate } from "../state.js";
-import { haltOf, viewsOf } from "../views.js";
+import { haltOf, ownUnknown, viewsOf } from "../views.js";
 
 export function gate(host: Host) {
   return async (state: GraphState, runtime: LangGraphRunnableConfig): Promise<GraphUpdate> => {
@@ -12,7 +12,7 @@ export function gate(host: Host) {
     if (!batch) return { operations: [] };
     return {
       operations: viewsOf(batch, () => true), // what is settled before it was even judged, another run settled
-      halt: haltOf(batch.standing.unknownWrites.map((write) => write.operationId)),
+      halt: haltOf(ownUnknown(batch.standing)),
       note: "",
     };
   };

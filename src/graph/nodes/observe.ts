@@ -8,7 +8,7 @@ import { type Batch, type BatchCall, loadBatch, threadOf } from "../batch.js";
 import { leaseOf } from "../held.js";
 import type { Host } from "../host.js";
 import type { GraphState, GraphUpdate } from "../state.js";
-import { haltOf, settledPart, toldOf, viewOf } from "../views.js";
+import { haltOf, ownUnknown, settledPart, toldOf, viewOf } from "../views.js";
 
 export function observe(host: Host) {
   return async (state: GraphState, runtime: LangGraphRunnableConfig): Promise<GraphUpdate> => {
@@ -42,10 +42,7 @@ export function observe(host: Host) {
         ...(replayed.has(call.operation.id) ? { replayed: true } : {}),
       })),
       ledgerSeq: highestSeq(state.ledgerSeq, rows.values()),
-      halt: haltOf([
-        ...batch.standing.unknownWrites.map((write) => write.operationId),
-        ...unknownWrites(rows.values()),
-      ]),
+      halt: haltOf([...ownUnknown(batch.standing), ...unknownWrites(rows.values())]),
       note: "",
     };
   };

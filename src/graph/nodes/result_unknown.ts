@@ -15,7 +15,7 @@ import { toUnknownItem } from "../items.js";
 import { toolMessageId } from "../messages.js";
 import { readBack } from "../readback.js";
 import type { GraphState, GraphUpdate } from "../state.js";
-import { haltOf, settledPart, viewOf } from "../views.js";
+import { haltOf, ownUnknown, settledPart, viewOf } from "../views.js";
 import { messageOf } from "./observe.js";
 
 const Answer = z.object({
@@ -95,7 +95,7 @@ async function follow(host: Host, state: GraphState, batch: Batch, note: string)
       ...(call.judgement.kind === "settled" ? settledPart(call.judgement.row) : { status: "ready" as const }),
       ...(replayed.has(call.operation.id) ? { replayed: true } : {}),
     })),
-    halt: haltOf(batch.standing.unknownWrites.map((write) => write.operationId)),
+    halt: haltOf(ownUnknown(batch.standing)),
     note,
   };
 }
