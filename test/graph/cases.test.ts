@@ -332,7 +332,8 @@ describe("failures and restarts", () => {
     const permissions = { allow: ["mcp__hostile__act"] };
     const steps = [{ calls: [act("a", "c1")] }, { calls: [act("b", "c2")] }, DONE, DONE];
     const agent = await start(steps, { permissions }, { options: { ledger, now } });
-    const turn = await agent.ask("go");
+    await expect(agent.ask("go")).rejects.toMatchObject({ code: "already_running" }); // at `c2`: the lease has passed
+    const turn = await agent.ask(undefined);
     expect(outcomes(turn)).toEqual(["c1 unavailable not_sent", "c2 ok success"]);
     const gates = [];
     for await (const state of agent.toolgate.graph.getStateHistory(thread))

@@ -93,7 +93,7 @@ describe("repeat guard: an identical write in the thread", () => {
     const question = await agent.ask("do act:a act:b act:a act:a");
     expect(asked(question).map((one) => [one.toolCallId, named(one.why)])).toEqual([
       ["c1.3", ["hostile__act (in the same message)"]],
-      ["c1.4", ["hostile__act (in the same message)"]],
+      ["c1.4", ["hostile__act (in the same message)", "hostile__act (in the same message)"]],
     ]);
     expect(effects(b)).toEqual([]);
     const [third, fourth] = asked(question);

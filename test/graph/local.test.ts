@@ -213,7 +213,8 @@ describe("host tools", () => {
     const agent = await start([{ calls: [note("a", "c1")] }, DONE], [asks], READ);
     await expect(agent.ask("go", "t1", { signal: stop.signal })).rejects.toThrow();
     expect((await agent.state()).next).toEqual(["execute"]);
-    const turn = await agent.resume("yes");
+    await expect(agent.resume("yes")).rejects.toMatchObject({ code: "already_decided" });
+    const turn = await agent.ask(undefined);
     expect(passed).toEqual([]);
     expect(outcomes(turn)).toEqual(["c1 failed tool_error"]);
   });

@@ -42,6 +42,9 @@ const PLACES = [
   "model",
 ] as const;
 
+/** Between the claim and the send: where a host that was stopped does the most harm. */
+const BETWEEN = ["ledger.claim", "ledger.begin", "server.call"] as const;
+
 const HOUR = 3_600_000;
 
 export function draw(seed: number): Plan {
@@ -88,7 +91,7 @@ function toolsOf(random: Random): ToolPlan[] {
 function hostsOf(random: Random): HostPlan[] {
   const skewed = random.chance(0.15);
   return list(1 + random.int(3), (index) => ({
-    machine: random.chance(0.5) ? "here" : `machine ${index + 1}`,
+    machine: random.chance(0.4) ? "here" : `machine ${index + 1}`,
     offMs: skewed ? random.pick([0, 5_000, -5_000, HOUR, -HOUR]) : 0,
   }));
 }
@@ -100,7 +103,11 @@ function callOf(random: Random, tools: readonly ToolPlan[]): CallPlan {
 }
 
 function moveOf(random: Random): MovePlan {
-  return { kind: random.pick(MOVES), after: random.int(5), pick: random.int(1_000) };
+  return {
+    kind: random.pick([...MOVES, "replay", "replay", "fork"] as const),
+    after: random.int(5),
+    pick: random.int(1_000),
+  };
 }
 
 function faultOf(random: Random): FaultPlan {
@@ -108,9 +115,10 @@ function faultOf(random: Random): FaultPlan {
   if (random.chance(0.12)) return { kind: random.pick(SERVER_FAULTS), nth: 1 + random.int(5) };
   const kind = random.pick([...HOST_FAULTS, "crash", "crash", "pause"] as const);
   const anywhere = random.chance(0.4);
+  const port = random.pick(kind === "pause" && random.chance(0.5) ? BETWEEN : PLACES);
   return {
     kind,
-    at: anywhere ? { port: "*", nth: 1 + random.int(160) } : { port: random.pick(PLACES), nth: 1 + random.int(4) },
+    at: anywhere ? { port: "*", nth: 1 + random.int(160) } : { port, nth: 1 + random.int(4) },
     when: random.chance(0.5) ? "before" : "after",
     ms: kind === "pause" ? random.pick([3_000, 14_000, 16_000, 40_000, 90_000]) : random.pick([-HOUR, 720 * HOUR]),
   };
