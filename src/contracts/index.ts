@@ -11,3 +11,4 @@ export * from "./outcome.js";
 export * from "./report.js";
 export * from "./snapshot.js";
 export * from "./text.js";
+export * from "./thread.js";

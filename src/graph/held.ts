@@ -7,7 +7,7 @@
 //   H4. As a part of another graph it takes no thread: that graph's runs are not ours to order. The claim still is.
 
 import { isCommand, type LangGraphRunnableConfig } from "@langchain/langgraph";
-import { ToolgateError } from "../contracts/index.js";
+import { isThreadId, ToolgateError } from "../contracts/index.js";
 import type { Host } from "./host.js";
 import { type Lease, takeThread } from "./lease.js";
 import { pumped } from "./pump.js";
@@ -91,7 +91,7 @@ export function leaseOf(runtime: LangGraphRunnableConfig): Lease | undefined {
 
 /** H3 */
 export function checkedThreadId(threadId: unknown): string {
-  if (typeof threadId === "string" && /^[^\p{Cc}\p{Cs}]{1,255}$/u.test(threadId)) return threadId;
+  if (isThreadId(threadId)) return threadId;
   const what =
     typeof threadId === "string" ? "has no characters, too many, or such as cannot be shown" : "is no string";
   throw new ToolgateError(

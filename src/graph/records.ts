@@ -11,6 +11,7 @@ import {
   type UnknownItem,
 } from "../contracts/index.js";
 import { openQuestions, storeAnswers, type ViewsOf } from "./answers.js";
+import { checkedThreadId } from "./held.js";
 import { type Host, UNAUTHENTICATED } from "./host.js";
 import { toApprovalItem, toOperationItem, toUnknownItem } from "./items.js";
 
@@ -46,13 +47,15 @@ export interface Records {
 export function recordsOf(host: Host, viewsOf: ViewsOf): Records {
   return {
     async operations(threadId) {
-      return (await host.ledger.operations(threadId)).map((row) => toOperationItem(row, false));
+      return (await host.ledger.operations(checkedThreadId(threadId))).map((row) => toOperationItem(row, false));
     },
     async requests(threadId) {
+      if (threadId !== undefined) checkedThreadId(threadId);
       const open = await openQuestions(host, viewsOf, threadId);
       return open.map(({ asked, row }) => ({ ...toApprovalItem(asked, row), threadId: row.threadId }));
     },
     async unknowns(threadId) {
+      if (threadId !== undefined) checkedThreadId(threadId);
       return (await host.ledger.unknowns(threadId)).map((row) => ({ ...toUnknownItem(row), threadId: row.threadId }));
     },
     answer: (approvalId, answer, options = {}) =>

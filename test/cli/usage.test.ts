@@ -39,13 +39,13 @@ const mistakes: readonly [args: readonly string[], code: string, message: string
   [
     ["run", "hello", "--thread", ""],
     "usage",
-    "a thread's name has 1 to 200 characters",
+    "a thread's name has 1 to 255 characters, none of them a control character",
     "run `toolgate threads` to list them",
   ],
   [
     ["run", "hello", "--thread", long],
     "usage",
-    "a thread's name has 1 to 200 characters",
+    "a thread's name has 1 to 255 characters, none of them a control character",
     "run `toolgate threads` to list them",
   ],
   [["approve"], "usage", "missing required argument 'id'", "run `toolgate --help` to see how it is used"],

@@ -1,6 +1,6 @@
 // `toolgate run`: one user turn. At a terminal it asks for approvals; elsewhere it stops at the first question.
 
-import { oneLine, ToolgateError } from "../../contracts/index.js";
+import { isThreadId, oneLine, ToolgateError } from "../../contracts/index.js";
 import { UsageError } from "../failure.js";
 import { type Context, isInteractive, type Outcome } from "../io.js";
 import { type Opened, withToolgate } from "../open.js";
@@ -12,7 +12,6 @@ import { turnOutcome } from "./report.js";
 
 /** The longest question, in characters. */
 export const QUESTION_CHARS = 200_000;
-const THREAD_CHARS = 200;
 
 export interface RunOptions {
   readonly thread?: string;
@@ -36,8 +35,11 @@ export async function run(context: Context, question: string | undefined, option
 }
 
 function checkQuestion(question: string | undefined, thread: string | undefined): void {
-  if (thread !== undefined && (thread.trim() === "" || thread.length > THREAD_CHARS))
-    throw new UsageError(`a thread's name has 1 to ${THREAD_CHARS} characters`, "run `toolgate threads` to list them");
+  if (thread !== undefined && (thread.trim() === "" || !isThreadId(thread)))
+    throw new UsageError(
+      "a thread's name has 1 to 255 characters, none of them a control character",
+      "run `toolgate threads` to list them",
+    );
   if (question === undefined && thread === undefined)
     throw new UsageError(
       "there is no question",

@@ -93,7 +93,7 @@ export class HostProcess {
       const { value, done } = await this.#lines.next();
       if (done) throw new Error("a host ended without the word that was waited for");
       const said = JSON.parse(value) as Said;
-      if ("error" in said) throw new Error(said.error);
+      if (!("at" in said)) throw new Error(said.error);
       if (fits(said)) return said;
     }
   }
