@@ -116,6 +116,8 @@ export interface Asked {
   readonly verdict?: Verdict;
   /** The verdict has been used by a claim. */
   readonly consumed: boolean;
+  /** Its time is over, by the ledger's clock. */
+  readonly expired: boolean;
 }
 
 export interface Answered {

@@ -125,7 +125,7 @@ export async function loadBatch(
               question: {
                 seen: question.request.seen,
                 approved: yes !== undefined,
-                expired: host.now() > question.request.expiresAt,
+                expired: question.expired,
               },
             }),
       };

@@ -64,8 +64,9 @@ describe("SQLite store: load(save(x)) equals x (C136)", () => {
           tables.putRow(row);
           tables.addQuestion(question);
           expect(tables.question(question.request.approvalId)).toEqual(question);
-          tables.setVerdict(question.request.approvalId, verdict, elapsed);
-          const answered = { ...question, verdict, answeredElapsed: elapsed };
+          const answeredAt = { at: elapsed + 1, elapsed };
+          tables.setVerdict(question.request.approvalId, verdict, answeredAt);
+          const answered = { ...question, verdict, answered: answeredAt };
           expect(tables.currentQuestion(row.operation.id)).toEqual(answered);
           tables.consume(question.request.approvalId);
           expect(tables.question(question.request.approvalId)).toEqual({ ...answered, consumed: true });

@@ -611,7 +611,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       const at = await fresh();
       const yes = await approve(at, asked);
       const newer = await askOne(at, asked, { seen: [sha256("earlier")] });
-      expect(await at.ledger.asked([asked.id])).toEqual([{ request: newer.request, consumed: false }]);
+      expect(await at.ledger.asked([asked.id])).toEqual([{ request: newer.request, consumed: false, expired: false }]);
       const tried = batch([asked], { verdicts: [yes] });
       expect(await at.ledger.claim(tried)).toEqual({ kind: "ask", operationIds: [asked.id] });
       expect(await at.ledger.answer([{ verdict: yes }])).toMatchObject([{ kind: "already_decided", verdict: yes }]);
@@ -703,6 +703,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
           expiresAt: START + 604_800_000,
         },
         consumed: false,
+        expired: false,
       });
       expect(await stands(at, asked)).toBe("proposed");
       expect(await askOne(at, asked, { approvalId: "second", seen: [earlier] })).toEqual(first);
@@ -989,6 +990,24 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       await run(at, read({ proposalId: "p3" }), OK, { threadId: "t2" });
       expect((await at.ledger.operations("t1")).map((row) => row.operation.id)).toEqual([one.id, two.id]);
       expect((await at.ledger.operations("t1", "turn-2")).map((row) => row.operation.id)).toEqual([two.id]);
+    });
+  });
+
+  describe(`${name}: clocks`, () => {
+    it("a yes lives its whole life by the ledger's clock, whatever the clock of the host that sealed it", async () => {
+      for (const hour of [-3_600_000, 3_600_000]) {
+        const at = await fresh();
+        const asked = operation({ decision: "ask" });
+        const yes = verdict(await askOne(at, asked), { at: START + hour });
+        expect(await at.ledger.answer([{ verdict: yes }])).toEqual([{ kind: "stored" }]);
+        at.clock.now += TTL;
+        expect(said(await claimOne(at, asked, { verdicts: [yes] }))).toBe("claimed");
+        const other = operation({ proposalId: "p2", decision: "ask" });
+        const late = verdict(await askOne(at, other), { at: at.clock.now + hour });
+        await at.ledger.answer([{ verdict: late }]);
+        at.clock.now += TTL + 1;
+        expect(said(await claimOne(at, other, { verdicts: [late] }))).toBe("rejected (expired) by expiry");
+      }
     });
   });
 

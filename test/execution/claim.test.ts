@@ -35,7 +35,7 @@ const verdict: Verdict = {
   expiresAt: START + 1_000,
   mac: "mac",
 };
-const asked: Asked = { request, verdict, consumed: false };
+const asked: Asked = { request, verdict, consumed: false, expired: false };
 const facts: ClaimFacts = {
   request: { operation: save, toolDigest: TOOL, repeat: "ask", verdict: { approvalId: "a1", mac: "mac" } },
   threadId: "t1",
@@ -68,7 +68,7 @@ describe("G4 C2: an approval permits exactly what it was given for", () => {
   );
 
   test.each<[string, Partial<ClaimFacts>]>([
-    ["no answer", { asked: { request, consumed: false } }],
+    ["no answer", { asked: { request, consumed: false, expired: false } }],
     ["no question", { asked: undefined }],
     ["an answer nobody names", { request: { operation: save, toolDigest: TOOL, repeat: "ask" } }],
     ["another approval's id", { request: { ...facts.request, verdict: { approvalId: "a2", mac: "mac" } } }],

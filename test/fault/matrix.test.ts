@@ -24,6 +24,9 @@ const SAMPLE: readonly (readonly [row: string, effect: Effect, store: Store, say
   ["F10", "E2r", "sqlite", "1 ok"],
   ["F11", "E3", "postgres", "1 result_unknown"],
   ["F13", "E1", "sqlite", "1 ok"],
+  ["F18", "E3", "memory", "0 unavailable"],
+  ["F20", "E2", "postgres", "already_running, 1 ok"],
+  ["F30", "E2", "sqlite", "1 ok, the other told"],
 ];
 
 describe("the matrix, a sample", () => {

@@ -122,6 +122,7 @@ describe("Postgres store: load(save(x)) equals x (C136)", () => {
     const store = await openStore(await fresh());
     let asked = 0; // no two questions have one id
     const body = async ({ row, question: { request, ...rest }, verdict, elapsed }: Asked) => {
+      const answeredAt = { at: elapsed + 1, elapsed };
       const approvalId = `${request.approvalId}${asked++}`;
       const question = { ...rest, request: { ...request, approvalId } };
       await store.write({ threads: [row.threadId], operations: [row.operation.id] }, function* (tables) {
@@ -130,8 +131,10 @@ describe("Postgres store: load(save(x)) equals x (C136)", () => {
       });
       const stored = () => store.read({ approvals: [approvalId] }, (tables) => get(tables.question(approvalId)));
       expect(await stored()).toEqual(question);
-      await store.write({ approvals: [approvalId] }, (tables) => get(tables.setVerdict(approvalId, verdict, elapsed)));
-      const answered = { ...question, verdict, answeredElapsed: elapsed };
+      await store.write({ approvals: [approvalId] }, (tables) =>
+        get(tables.setVerdict(approvalId, verdict, answeredAt)),
+      );
+      const answered = { ...question, verdict, answered: answeredAt };
       expect(await stored()).toEqual(answered);
       await store.write({ approvals: [approvalId] }, (tables) => get(tables.consume(approvalId)));
       expect(await stored()).toEqual({ ...answered, consumed: true });

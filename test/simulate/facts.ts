@@ -70,6 +70,8 @@ export interface Facts {
   /** Rows as they were last seen. */
   readonly rows: Map<string, OperationRow>;
   readonly violations: Violation[];
+  /** Writes a violation into the history, where it happened. */
+  readonly tell: (line: string) => void;
   /** Faults that struck, by kind. */
   readonly struck: Map<string, number>;
   /** Something happened after which a host may know less than the world: a crash, a pause, a failed store, a jumped clock. */
@@ -78,8 +80,9 @@ export interface Facts {
   clocksOff: boolean;
 }
 
-export function createFacts(): Facts {
+export function createFacts(tell: (line: string) => void): Facts {
   return {
+    tell,
     sends: [],
     effects: [],
     approvals: [],
@@ -98,6 +101,7 @@ export function createFacts(): Facts {
 
 export function violate(facts: Facts, kind: ViolationKind, what: string): void {
   facts.violations.push({ kind, what });
+  facts.tell(`${kind}: ${what}`);
 }
 
 export function strike(facts: Facts, kind: string): void {

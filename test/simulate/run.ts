@@ -59,6 +59,5 @@ export async function runPlan(plan: Plan, broken: Broken = {}): Promise<Ran> {
     if (error instanceof Hang) violate(facts, "hang", error.message);
     else violate(facts, "untyped error", `${(error as Error).name}: ${(error as Error).message}`);
   }
-  for (const { kind, what } of facts.violations) history.say("check", `${kind}: ${what}`);
   return { violations: facts.violations, lines: history.lines, full: history.full, facts };
 }

@@ -38,7 +38,8 @@ export type HostFault = Extract<FaultPlan, { readonly at: unknown }>;
 
 export function createWorld(plan: Plan): World {
   const timeline = createTimeline();
-  const facts = createFacts();
+  const history = createHistory(() => timeline.now);
+  const facts = createFacts((line) => history.say("check", line));
   facts.clocksOff = plan.hosts.some(({ offMs }) => offMs !== 0);
   facts.troubled = facts.clocksOff;
   const counts = new Map<string, number>();
@@ -53,7 +54,7 @@ export function createWorld(plan: Plan): World {
     plan,
     timeline,
     random: randomOf(plan.seed, "run"),
-    history: createHistory(() => timeline.now),
+    history,
     facts,
     strikes(port) {
       const here = new Map([

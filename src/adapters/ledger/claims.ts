@@ -118,7 +118,7 @@ function* ruleOn(
     foreign: yield* isForeign(session, operation, row, batch),
     row,
     ownerGone: row === undefined || ownerGone(row, session),
-    asked: question && asAsked(question),
+    asked: question && asAsked(question, session.moment),
     questionExpired: question !== undefined && questionExpired(question, session.moment),
     verdictExpired: field.verdictExpired,
     unknown: field.unknown.find((other) => halts(other, { threadId, scope, operation }, batch.haltScope)),

@@ -142,7 +142,9 @@ export function toQuestion(record: Record_): Question {
     request,
     madeElapsed: Number(record.made_elapsed),
     ...(has(record.verdict) ? { verdict: restored(request, parse(record.verdict)) as Verdict } : {}),
-    ...(has(record.answered_elapsed) ? { answeredElapsed: Number(record.answered_elapsed) } : {}),
+    ...(has(record.answered_elapsed)
+      ? { answered: { at: Number(record.verdict_at), elapsed: Number(record.answered_elapsed) } }
+      : {}),
     consumed: record.consumed === 1,
   };
 }

@@ -73,9 +73,9 @@ export function createLedger(store: Store, deps: LedgerDeps): Ledger {
     ask: (requests, run) => write(reaches.ask(requests), (session) => ask(session, requests, run)),
     asked: (operationIds) => read({ operations: operationIds }, (session) => asked(session, operationIds)),
     request: (approvalId) =>
-      read({ approvals: [approvalId] }, function* ({ tables }) {
+      read({ approvals: [approvalId] }, function* ({ tables, moment }) {
         const question = yield* get(tables.question(approvalId));
-        return question && asAsked(question);
+        return question && asAsked(question, moment);
       }),
     openRequests: (threadId, options) =>
       read(reaches.questions(threadId), (session) => openRequests(session, threadId, options?.answered)),

@@ -165,9 +165,9 @@ export function memoryTables(): Tables {
     },
     question: (approvalId) => maybe(questions.get(approvalId)),
     currentQuestion: (operationId) => maybe(questionsOf(operationId).at(-1)),
-    setVerdict: (approvalId, verdict, answeredElapsed) => {
+    setVerdict: (approvalId, verdict, answered) => {
       const question = questions.get(approvalId);
-      if (question) questions.set(approvalId, copy({ ...question, verdict, answeredElapsed }));
+      if (question) questions.set(approvalId, copy({ ...question, verdict, answered }));
     },
     consume: (approvalId) => {
       const question = questions.get(approvalId);
@@ -176,9 +176,7 @@ export function memoryTables(): Tables {
     lastVerdict: (proposalId) => {
       const answered = rowsOfProposal(proposalId)
         .flatMap((row) => questionsOf(row.operation.id))
-        .flatMap(({ verdict, answeredElapsed: elapsed }) =>
-          verdict && elapsed !== undefined ? [{ at: verdict.at, elapsed }] : [],
-        );
+        .flatMap((question) => question.answered ?? []);
       if (answered.length === 0) return undefined;
       return {
         at: Math.max(...answered.map((moment) => moment.at)),

@@ -32,16 +32,16 @@ function* askOne(session: Session, wanted: NewRequest): Steps<Asked> {
   const row = yield* get(tables.row(operation.id));
   const fresh = newQuestion(session, wanted);
   // Nobody can answer what is not stored: a question about another thread's call, or about one that is under way.
-  if (yield* isForeign(session, operation, row, wanted)) return asAsked(fresh);
+  if (yield* isForeign(session, operation, row, wanted)) return asAsked(fresh, session.moment);
   const current = yield* get(tables.currentQuestion(operation.id));
-  if (row !== undefined && !isUndecided(row, session)) return asAsked(current ?? fresh);
+  if (row !== undefined && !isUndecided(row, session)) return asAsked(current ?? fresh, session.moment);
   if (current !== undefined && (shows(current, wanted) || questionExpired(current, session.moment))) {
-    return asAsked(current); // Q1, Q2
+    return asAsked(current, session.moment); // Q1, Q2
   }
   yield* get(tables.putRow(row ? rederived(row, operation, toolDigest) : proposed(operation, wanted, toolDigest, now)));
   yield* get(tables.addQuestion(fresh));
   yield* get(tables.touch(wanted.threadId, now));
-  return asAsked(fresh);
+  return asAsked(fresh, session.moment);
 }
 
 function newQuestion(session: Session, wanted: NewRequest): Question {
@@ -74,7 +74,7 @@ export function* asked(session: Session, operationIds: readonly Digest[]): Steps
   const found: Asked[] = [];
   for (const id of operationIds) {
     const question = yield* get(session.tables.currentQuestion(id));
-    if (question) found.push(asAsked(question));
+    if (question) found.push(asAsked(question, session.moment));
   }
   return found;
 }
@@ -89,7 +89,7 @@ export function* openRequests(
     .filter(({ question }) => question.verdict === undefined || (answered && !question.consumed))
     .filter(({ question }) => !questionExpired(question, session.moment))
     .filter(({ row }) => row.state === "proposed" || (row.state === "claimed" && ownerGone(row, session)))
-    .map(({ question, row }) => ({ ...asAsked(question), row }));
+    .map(({ question, row }) => ({ ...asAsked(question, session.moment), row }));
 }
 
 export function* answer(session: Session, answers: readonly Answered[]): Steps<AnswerResult[]> {
@@ -117,7 +117,7 @@ function* answerOne(session: Session, given: Answered): Steps<AnswerResult> {
   const target = edit && (yield* get(tables.row(edit.request.operation.id)));
   if (target) return { kind: "already_decided", row: target }; // edited into a call that has a row of its own
 
-  yield* get(tables.setVerdict(question.request.approvalId, given.verdict, moment.elapsed));
+  yield* get(tables.setVerdict(question.request.approvalId, given.verdict, moment));
   const outcome = given.settles ?? implied(given.verdict);
   if (outcome) {
     const replacedBy = edit ? { replacedBy: edit.request.operation.id } : {};
@@ -154,5 +154,5 @@ function* putEdit(session: Session, old: OperationRow, edit: NonNullable<Answere
   const operation = { ...request.operation, replaces: old.operation.id };
   yield* get(session.tables.putRow(proposed(operation, request, request.toolDigest, session.now)));
   yield* get(session.tables.addQuestion(newQuestion(session, request)));
-  yield* get(session.tables.setVerdict(request.approvalId, verdict, session.moment.elapsed));
+  yield* get(session.tables.setVerdict(request.approvalId, verdict, session.moment));
 }

@@ -116,7 +116,12 @@ export function questionExpired(question: Question, moment: Moment): boolean {
   return outlived({ at: createdAt, elapsed: question.madeElapsed }, until - createdAt, moment);
 }
 
-export function asAsked(question: Question): Asked {
+export function asAsked(question: Question, moment: Moment): Asked {
   const { request, verdict, consumed } = question;
-  return { request, ...(verdict === undefined ? {} : { verdict }), consumed };
+  return {
+    request,
+    ...(verdict === undefined ? {} : { verdict }),
+    consumed,
+    expired: questionExpired(question, moment),
+  };
 }

@@ -12,7 +12,7 @@ type QuestionTables = Pick<
 
 const CELLS = `
   questions.approval_id, questions.why, questions.seen, questions.injects, questions.expires_at, questions.made_elapsed,
-  questions.verdict, questions.answered_elapsed, questions.consumed, questions.tool_digest AS question_tool_digest,
+  questions.verdict, questions.verdict_at, questions.answered_elapsed, questions.consumed, questions.tool_digest AS question_tool_digest,
   questions.created_at AS question_created_at, operations.id AS operation_id, operations.scope,
   operations.arguments_digest, threads.thread_id`;
 
@@ -55,10 +55,10 @@ export function questionTables(sql: Sql): QuestionTables {
     },
     question: (approvalId) => one(byId.one(toCell(approvalId))),
     currentQuestion: (operationId) => one(current.one(toCell(operationId))),
-    setVerdict: (approvalId, verdict, answeredElapsed) => {
+    setVerdict: (approvalId, verdict, { at, elapsed }) => {
       const question = one(byId.one(toCell(approvalId)));
       if (!question) return;
-      setVerdict.run(difference(question.request, verdict), verdict.at, answeredElapsed, toCell(approvalId));
+      setVerdict.run(difference(question.request, verdict), at, elapsed, toCell(approvalId));
     },
     consume: (approvalId) => {
       consume.run(toCell(approvalId));

@@ -113,7 +113,8 @@ export interface Question {
   readonly request: ApprovalRequest;
   readonly madeElapsed: number;
   readonly verdict?: Verdict;
-  readonly answeredElapsed?: number;
+  /** By the ledger's clock: the verdict's own time is the clock's of the host that sealed it. */
+  readonly answered?: Moment;
   readonly consumed: boolean;
 }
 
@@ -171,7 +172,7 @@ export interface Tables {
   question(approvalId: string): Reply<Question | undefined>;
   /** The newest question about an operation: the only one whose verdict counts. */
   currentQuestion(operationId: Digest): Reply<Question | undefined>;
-  setVerdict(approvalId: string, verdict: Verdict, answeredElapsed: number): Reply<void>;
+  setVerdict(approvalId: string, verdict: Verdict, answered: Moment): Reply<void>;
   consume(approvalId: string): Reply<void>;
   /** The time of the latest verdict on an operation of the proposal. */
   lastVerdict(proposalId: string): Reply<Moment | undefined>;

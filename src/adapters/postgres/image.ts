@@ -310,10 +310,10 @@ export function imageOf(reach: Reach, parts: readonly Part[], hostClock: boolean
       need(asked.has(id), `questions about ${id}`);
       return memory.currentQuestion(id);
     },
-    setVerdict: (approvalId, verdict, answeredElapsed) => {
+    setVerdict: (approvalId, verdict, answered) => {
       need(approvals.has(approvalId), `question ${approvalId}`);
       changeQuestion(approvalId);
-      memory.setVerdict(approvalId, verdict, answeredElapsed);
+      memory.setVerdict(approvalId, verdict, answered);
     },
     consume: (approvalId) => {
       need(approvals.has(approvalId), `question ${approvalId}`);

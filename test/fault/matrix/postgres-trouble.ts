@@ -12,10 +12,11 @@ async function session(url: string): Promise<pg.Client> {
   return client;
 }
 
-async function ask(url: string, text: string): Promise<void> {
+/** Asks one after the other, each in a transaction of its own. */
+async function ask(url: string, ...texts: readonly string[]): Promise<void> {
   const client = await session(url);
   try {
-    await client.query(text);
+    for (const text of texts) await client.query(text);
   } finally {
     await client.end();
   }
@@ -39,7 +40,7 @@ export const readOnly: Trouble = async (url) => {
     PERFORM pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid();
   END $$`;
   await ask(url, set("SET default_transaction_read_only = on"));
-  return () => ask(url, `SET default_transaction_read_only = off; ${set("RESET default_transaction_read_only")}`);
+  return () => ask(url, "SET default_transaction_read_only = off", set("RESET default_transaction_read_only"));
 };
 
 /** Every change of a thread ends as Postgres ends it when its disk is full. */
