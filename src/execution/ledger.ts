@@ -114,6 +114,8 @@ export interface NewRequest {
 export interface Asked {
   readonly request: ApprovalRequest;
   readonly verdict?: Verdict;
+  /** When it was answered, by the ledger's clock; the verdict's own time is that of the host that sealed it. */
+  readonly answeredAt?: number;
   /** The verdict has been used by a claim. */
   readonly consumed: boolean;
   /** Its time is over, by the ledger's clock. */
@@ -236,7 +238,7 @@ export interface Ledger {
 
   /**
    * Records a model request and the proposal it led to. Idempotent by request id. `run` names the run that asks, here and
-   * below: rejects with `already_running` when the thread is another's. (L8)
+   * below: rejects with `already_running` when the thread is not, or no longer, its own. (L8)
    */
   propose(record: ModelRequestRecord, run?: Owner): Promise<void>;
   proposal(proposalId: string): Promise<Proposal | undefined>;

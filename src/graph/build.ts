@@ -4,7 +4,8 @@
 import { AIMessage } from "@langchain/core/messages";
 import { type BaseCheckpointSaver, END, type LangGraphRunnableConfig, START, StateGraph } from "@langchain/langgraph";
 import { ToolgateError } from "../contracts/index.js";
-import { held } from "./held.js";
+import { threadOf } from "./batch.js";
+import { held, leaseOf } from "./held.js";
 import type { Host } from "./host.js";
 import { approval } from "./nodes/approval.js";
 import { discover, serversInUse } from "./nodes/discover.js";
@@ -39,9 +40,13 @@ export function buildGraph(host: Host, checkpointer: BaseCheckpointSaver | undef
 
 type Node = (state: GraphState, runtime: LangGraphRunnableConfig) => Promise<GraphUpdate> | GraphUpdate;
 
-/** A node that refuses a thread of a later version, wherever the thread was stopped: before anything is asked or sent. */
+/**
+ * A node that refuses a thread of a later version, wherever the thread was stopped, before anything is asked or sent; and
+ * that acts no more once the lease of its run has passed: the thread may be another's by now.
+ */
 function ours(node: Node): Node {
   return (state, runtime) => {
+    if (leaseOf(runtime)?.good() === false) throw lapsed(threadOf(runtime));
     if (state.stateVersion <= STATE_VERSION) return node(state, runtime);
     throw new ToolgateError(
       "store_version",
@@ -49,6 +54,15 @@ function ours(node: Node): Node {
       "open it with that version, or start a new thread",
     );
   };
+}
+
+function lapsed(threadId: string): ToolgateError {
+  return new ToolgateError(
+    "already_running",
+    `this run stood still for longer than its lease (\`leaseMs\`), or a clock jumped: thread \`${threadId}\` may be another's`,
+    "run the thread again to go on",
+    { data: { threadId } },
+  );
 }
 
 /** Budgets end a turn; the recursion limit must not. */

@@ -94,7 +94,7 @@ describe("C141: a file that another process holds", () => {
   });
 
   test.runIf(LONG)(
-    "a third holds it for 8 s, longer than anybody waits: the run fails, goes on later, and sends nothing twice",
+    "a third holds it for 8 s, longer than anybody waits: what each write came to is told as it was, and none is made twice",
     {
       timeout: 600_000,
     },
@@ -104,24 +104,26 @@ describe("C141: a file that another process holds", () => {
         k.killedAt("done", plan("t2")),
         hold(8_000),
       ]);
-      expect(ends.filter((one) => one.status === "rejected").map((one) => String(one.reason))).toEqual(
-        Array.from({ length: 2 }, () => expect.stringMatching(/store_failed|database is locked/)),
-      );
+      // A run may sit it out between two writes; one that cannot says what is the matter.
+      for (const end of ends) {
+        if (end.status === "rejected") expect(String(end.reason)).toMatch(/store_failed|database is locked/);
+      }
       const agent = await b.start({ config: config(), steps: plan("t1").steps as Steps });
       for (const threadId of ["t1", "t2"]) {
         await agent.ask(undefined, threadId);
         const rows = await agent.toolgate.host.ledger.operations(threadId);
-        const unknown = rows.filter((row) => row.outcome?.status === "result_unknown");
-        expect(unknown.length).toBeLessThan(2); // the one that was in flight
         expect(rows.filter((row) => row.state !== "settled")).toEqual([]);
         for (const { operation, outcome } of rows) {
           const count = times().get(`act:${(operation.arguments as { text: string }).text}`) ?? 0;
-          expect([outcome?.status, count]).toEqual([
+          const told =
+            { ok: [1], unavailable: [0], rejected: [0], result_unknown: [0, 1] }[String(outcome?.status)] ?? [];
+          expect([operation.callId, outcome?.status, told.includes(count)]).toEqual([
+            operation.callId,
             outcome?.status,
-            outcome?.status === "ok" ? 1 : expect.any(Number),
+            true,
           ]);
-          expect(count).toBeLessThan(2);
         }
+        expect(rows.filter((row) => row.outcome?.status === "result_unknown").length).toBeLessThan(2); // in flight then
       }
     },
   );

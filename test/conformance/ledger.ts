@@ -729,7 +729,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       expect(await at.ledger.answer([{ verdict: verdict(plain) }])).toMatchObject([{ kind: "already_decided" }]);
       expect(await at.ledger.answer([{ verdict: { ...yes, injects: ["id"] } }])).toEqual([{ kind: "not_found" }]);
       expect(await at.ledger.answer([{ verdict: yes }])).toEqual([{ kind: "stored" }]);
-      expect(await at.ledger.asked([asked.id])).toEqual([{ ...first, verdict: yes }]);
+      expect(await at.ledger.asked([asked.id])).toEqual([{ ...first, verdict: yes, answeredAt: START }]);
       const claim = (injects?: string[]) => {
         const whole = batch([asked], { verdicts: [yes] });
         return at.ledger.claim({
@@ -777,7 +777,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
         { kind: "stored" },
         { kind: "already_decided", verdict: yes, row: { state: "proposed" } },
       ]);
-      expect(await at.ledger.asked([asked.id])).toEqual([{ ...question, verdict: yes }]);
+      expect(await at.ledger.asked([asked.id])).toEqual([{ ...question, verdict: yes, answeredAt: START }]);
       expect(await at.ledger.openRequests()).toEqual([]);
     });
 

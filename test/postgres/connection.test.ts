@@ -1,6 +1,7 @@
 // Connections that are lost, ended or shared: each write is stored once, and its host goes on.
 
 import { inspect } from "node:util";
+import { emptyCheckpoint } from "@langchain/langgraph-checkpoint";
 import pg from "pg";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import {
@@ -111,6 +112,30 @@ describe("a connection that is lost", () => {
     const { ref } = await host.results.put("t1", "body");
     expect(await host.results.read("t1", ref)).toBe("body");
     expect(proxy.lost).toBe(2);
+  });
+});
+
+describe("a checkpoint's connection that is lost", () => {
+  const config = { configurable: { thread_id: "t1", checkpoint_ns: "" } };
+  it.each(["answer", "request"] as const)("with the %s of its COMMIT: it is stored, once", async (what) => {
+    const { checkpointer } = at.open(proxy.url(url));
+    expect(await checkpointer.getTuple(config)).toBeUndefined();
+    const checkpoint = { ...emptyCheckpoint(), channel_values: { said: "yes" }, channel_versions: { said: 1 } };
+    proxy.lose(what, "COMMIT");
+    const put = await checkpointer.put(config, checkpoint, { source: "input", step: -1, parents: {} }, { said: 1 });
+    proxy.lose(what, "COMMIT");
+    await checkpointer.putWrites(put, [["said", "no"]], "task");
+    expect(proxy.lost).toBe(2);
+    const stored = await checkpointer.getTuple(config);
+    expect(stored?.checkpoint.channel_values).toEqual({ said: "yes" });
+    expect(stored?.pendingWrites).toEqual([["task", "said", "no"]]);
+  });
+
+  it("while it sets up its tables: they are there", async () => {
+    const { checkpointer } = at.open(proxy.url(url));
+    proxy.lose("request", "checkpoint_blobs");
+    expect(await checkpointer.getTuple(config)).toBeUndefined();
+    expect(proxy.lost).toBe(1);
   });
 });
 

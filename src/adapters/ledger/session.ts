@@ -53,9 +53,9 @@ export function holderGone(session: Session, threadId: string, { owner, leaseUnt
   return life === "gone" || (life === "unknown" && leaseUntil <= session.now);
 }
 
-/** Throws `already_running` when the thread is another run's. Whoever names no run is not held to it. */
-export function* mustHold(session: Session, threadId: string, run: Owner | undefined): Steps<void> {
-  if (run === undefined || (yield* heldByOther(session, threadId, run)) === undefined) return;
+/** Throws `already_running` when the thread is not the run's own. Whoever names no run is not held to it. */
+export function* mustHold({ tables }: Session, threadId: string, run: Owner | undefined): Steps<void> {
+  if (run === undefined || sameOwner((yield* get(tables.holder(threadId)))?.owner, run)) return;
   throw new ToolgateError(
     "already_running",
     `thread \`${threadId}\` was taken over by another run`,
@@ -117,10 +117,11 @@ export function questionExpired(question: Question, moment: Moment): boolean {
 }
 
 export function asAsked(question: Question, moment: Moment): Asked {
-  const { request, verdict, consumed } = question;
+  const { request, verdict, answered, consumed } = question;
   return {
     request,
     ...(verdict === undefined ? {} : { verdict }),
+    ...(answered === undefined ? {} : { answeredAt: answered.at }),
     consumed,
     expired: questionExpired(question, moment),
   };

@@ -7,7 +7,6 @@
 //   E4. What the ledger has settled is answered from it and marked replayed.
 //   E5. The host's secrets are taken out of an answer before it is stored: state, model and people read what is stored.
 //   E6. A claim that the ledger could not record runs nothing: its calls are `unavailable`, and a yes stays unused.
-//   E7. A run whose lease has passed acts no more: the thread may be another's by now.
 
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { type Digest, LOCAL, type OperationRow, type Outcome, ToolgateError } from "../../contracts/index.js";
@@ -33,7 +32,6 @@ export function execute(host: Host) {
   return async (state: GraphState, runtime: LangGraphRunnableConfig): Promise<GraphUpdate> => {
     const threadId = threadOf(runtime);
     const lease = leaseOf(runtime);
-    if (lease?.good() === false) throw lapsed(threadId); // E7
     await host.ledger.sweep({ threadId, reads: false });
     const batch = await loadBatch(host, state, threadId);
     if (!batch) return { operations: [] };
@@ -78,15 +76,6 @@ export function execute(host: Host) {
       if (mine !== lease) await mine.close();
     }
   };
-}
-
-function lapsed(threadId: string): ToolgateError {
-  return new ToolgateError(
-    "already_running",
-    `this run stood still for longer than its lease (\`leaseMs\`), or a clock jumped: thread \`${threadId}\` may be another's`,
-    "run the thread again to go on",
-    { data: { threadId } },
-  );
 }
 
 /** E6 */

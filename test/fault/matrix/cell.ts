@@ -7,6 +7,9 @@ import { expected, type Row } from "./row.js";
 import type { Databases, Store } from "./stores.js";
 import { World } from "./world.js";
 
+/** How a cell begins that could not be run to its end. */
+export const BROKE = "broke: ";
+
 export const TTL_MS = 60_000;
 
 export interface Cell {
@@ -72,7 +75,7 @@ export async function runCell(cell: Cell, tools: Tools): Promise<Result> {
     });
     return { ...together(found), says: first ?? "", expected: literal, runs: threads.length };
   } catch (error) {
-    return { ...NOTHING, says: `broke: ${(error as Error).message}`, expected: literal, runs: 1 };
+    return { ...NOTHING, says: `${BROKE}${error}`, expected: literal, runs: 1 };
   } finally {
     await world.end();
   }

@@ -76,7 +76,7 @@ function unapproved({ operationId, arguments: args }: ServerEvent, { words, ttlM
   if (verdict.argumentsDigest !== digest(args as JsonObject)) return is("has other arguments than the yes");
   if (verdict.toolDigest !== row.toolDigest) return is("is of another tool than the yes");
   if (row.sentAt === undefined) return is("was never announced");
-  if (row.sentAt - verdict.at > ttlMs) return is("was sent after its yes had expired");
+  if (row.sentAt - (asked.answeredAt ?? verdict.at) > ttlMs) return is("was sent after its yes had expired");
   if (row.sentAt > verdict.expiresAt) return is("was sent after its question had expired");
   return [];
 }

@@ -5,7 +5,7 @@ import { type Expected, type Left, lostAfter, type Row } from "./row.js";
 import { ASKED } from "./steps.js";
 import type { Fault, World } from "./world.js";
 
-/** Milliseconds that a claim holds here without a heartbeat. */
+/** Milliseconds that a claim of the host that is stopped holds without a heartbeat. */
 const LEASE_MS = 400;
 
 /**
@@ -14,9 +14,8 @@ const LEASE_MS = 400;
  */
 function stopped(point: string, fault?: Fault): Row["run"] {
   return async (world) => {
-    const config = { leaseMs: LEASE_MS };
     const first = await world.host(ASKED, {
-      config,
+      config: { leaseMs: LEASE_MS },
       machine: "a",
       halts: [{ point, do: "stand" }],
       ...(fault ? { fault } : {}),
@@ -24,7 +23,7 @@ function stopped(point: string, fault?: Fault): Row["run"] {
     await first.halted(point);
     if (fault) await world.logged("effect");
     first.signal("SIGSTOP");
-    const second = await world.host([{ do: "on when free" }], { config, machine: "b" });
+    const second = await world.host([{ do: "on when free" }], { machine: "b" });
     const taken = await second.done();
     await second.ended();
     first.go();
@@ -32,7 +31,7 @@ function stopped(point: string, fault?: Fault): Row["run"] {
     if (fault) world.releaseServer(0);
     const { errors } = await first.done();
     await first.ended();
-    const third = await world.host([], { config, machine: "b" });
+    const third = await world.host([], { machine: "b" });
     const words = await third.done();
     await third.ended();
     const moved = JSON.stringify(words.rows) !== JSON.stringify(taken.rows);
