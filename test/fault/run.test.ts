@@ -251,7 +251,7 @@ describe("G6 G8: a write whose host is killed", () => {
     });
   });
 
-  test("killed again and again: still one effect, and one question", { timeout: TIME }, async () => {
+  test.runIf(process.env["LONG_TESTS"])("killed again and again: still one effect, and one question", { timeout: TIME }, async () => {
     await k.killedAt("reached", plan("asked write", { stop: { after: "ask" } }));
     await k.killedAt("reached", plan("asked write", { runs: [{ approve: true }], stop: { after: "claim" } }));
     await k.killedAt("reached", plan("asked write", { runs: [null], stop: { after: "settle" } }));

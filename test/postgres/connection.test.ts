@@ -117,13 +117,13 @@ describe("a connection that is lost", () => {
 
 describe("a checkpoint's connection that is lost", () => {
   const config = { configurable: { thread_id: "t1", checkpoint_ns: "" } };
-  it.each(["answer", "request"] as const)("with the %s of its COMMIT: it is stored, once", async (what) => {
+  it.each(["answer", "request"] as const)("with the %s to a write: it is stored, once", async (what) => {
     const { checkpointer } = at.open(proxy.url(url));
     expect(await checkpointer.getTuple(config)).toBeUndefined();
     const checkpoint = { ...emptyCheckpoint(), channel_values: { said: "yes" }, channel_versions: { said: 1 } };
-    proxy.lose(what, "COMMIT");
+    proxy.lose(what, "parent_checkpoint_id, checkpoint, metadata");
     const put = await checkpointer.put(config, checkpoint, { source: "input", step: -1, parents: {} }, { said: 1 });
-    proxy.lose(what, "COMMIT");
+    proxy.lose(what, "task_id, idx, channel");
     await checkpointer.putWrites(put, [["said", "no"]], "task");
     expect(proxy.lost).toBe(2);
     const stored = await checkpointer.getTuple(config);

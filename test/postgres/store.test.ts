@@ -400,6 +400,18 @@ describe("cost", () => {
     expect(await stands(host, operation())).toBe("ok (success) by server");
   });
 
+  it("a heartbeat beside a step of the run it is for makes neither stale", async () => {
+    const heard: string[] = [];
+    const host = at.open(await fresh(), { clock: "host", heard: (text) => heard.push(text) });
+    await host.ledger.enter("t1", owner("a"), 15_000);
+    for (let n = 0; n < 5; n++) {
+      heard.length = 0;
+      const both = [propose(host, [operation({ proposalId: `p${n}` })]), host.ledger.renew(owner("a"), 15_000)];
+      await Promise.all(n % 2 === 0 ? both : both.reverse());
+      expect(heard.filter(isWrite)).toHaveLength(1);
+    }
+  });
+
   it("T2 I1 no question about a thread, a turn or what is open reads a whole table", async () => {
     const url = await fresh();
     const heard = new Map<string, readonly unknown[]>();
