@@ -12,7 +12,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const long = "x".repeat(201);
+const long = "x".repeat(256);
 const mistakes: readonly [args: readonly string[], code: string, message: string, hint: string][] = [
   [[], "usage", "there is no command", "run `toolgate --help` to see them"],
   [["runn"], "usage", "unknown command 'runn'", "Did you mean run?"],
