@@ -117,27 +117,27 @@ describe("G6 G9: forks with a changed state", () => {
   /** The conversation with other arguments in the last proposal, which keeps its ids and names. */
   const otherArguments = (state: Saved) => {
     const { id, response_metadata, tool_calls = [] } = calls(state).at(-1) as AIMessage;
-    const changed = tool_calls.map((call) => ({ ...call, args: { text: "z" } }));
+    const changed = tool_calls.map((call, n) => ({ ...call, args: { text: `z${n}` } }));
     return new AIMessage({ content: "", response_metadata, ...(id ? { id } : {}), tool_calls: changed });
   };
-  /** The update is written as if by this node: what follows the node runs. */
-  const AS_IF = process.env.LONG_TESTS ? NODES : (["model", "gate"] as const);
+  /** The update is written as if by this node: what follows the node runs. By `model` first: nothing has closed the calls. */
+  const AS_IF = process.env.LONG_TESTS ? (["model", ...NODES] as const) : (["model", "gate"] as const);
   const allowed = { kind: "allow", rules: ["mcp__hostile"], reason: "allow by `mcp__hostile`" };
   const forged = (state: Saved) =>
     ((state.values["operations"] ?? []) as object[]).map((view) => ({ ...view, status: "ready", decision: allowed }));
 
   test.each<[string, (state: Saved) => object | undefined]>([
     [
-      "other arguments in the proposal",
-      (state) => (calls(state).length > 0 ? { messages: [otherArguments(state)] } : undefined),
+      "other arguments in the proposal, the branch guard skipped",
+      (state) => (calls(state).length > 0 ? { messages: [otherArguments(state)], ledgerSeq: 99 } : undefined),
     ],
     [
-      "the proposal's origin taken away",
+      "the proposal's origin taken away, the branch guard skipped",
       (state) => {
         const last = calls(state).at(-1);
         if (!last) return undefined;
         const { id, tool_calls = [] } = last;
-        return { messages: [new AIMessage({ content: "", ...(id ? { id } : {}), tool_calls })] };
+        return { messages: [new AIMessage({ content: "", ...(id ? { id } : {}), tool_calls })], ledgerSeq: 99 };
       },
     ],
     [
@@ -163,7 +163,7 @@ describe("G6 G9: forks with a changed state", () => {
     for (const state of states) {
       const update = change(state);
       if (update === undefined) continue;
-      for (const node of new Set([state.next[0] ?? "model", ...AS_IF])) {
+      for (const node of new Set([...AS_IF, state.next[0] ?? "model"])) {
         const fork = await agent.toolgate.graph.updateState(state.config as never, update as never, node);
         came.add((await run(agent, fork)).split(" ").slice(0, 2).join(" "));
         expect([place(state), node, effects(b)]).toEqual([place(state), node, DONE]);

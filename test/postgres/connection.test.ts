@@ -4,6 +4,7 @@ import { inspect } from "node:util";
 import { emptyCheckpoint } from "@langchain/langgraph-checkpoint";
 import pg from "pg";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { storeFailed } from "../../src/adapters/postgres/failure.js";
 import {
   approve,
   askOne,
@@ -257,6 +258,13 @@ describe("a database that is not there", () => {
       expect(said).not.toContain(there);
       for (const word of [secret, decodeURIComponent(secret), password]) expect(said).not.toContain(word);
     }
+  });
+
+  it("F2 what the driver says is told without the connection string and its password", () => {
+    const error = Object.assign(new Error(`no route to ${url} for hunter2`), { code: "ECONNREFUSED", input: url });
+    const told = inspect(storeFailed(error, [url, "hunter2"]), { depth: 10, showHidden: true });
+    expect(told).toContain("no route to [removed] for [removed]");
+    expect(told).not.toContain(url);
   });
 
   it("was closed: store_failed, at once", async () => {

@@ -252,6 +252,15 @@ describe("hosts that meet", () => {
     expect(await b.ledger.renew(owner("b"), 15_000)).toBe(true);
   });
 
+  it("S1 a host that would change nothing looks again before it says so", async () => {
+    const url = await fresh();
+    const [a, b] = [at.open(url), at.open(url)];
+    const save = operation();
+    const fence = await run(a, save, UNKNOWN);
+    await b.ledger.resolve(save.id, "happened", { by: "someone" });
+    expect(await a.ledger.settle({ operationId: save.id, fence, outcome: UNKNOWN, sent: true })).toBe(false);
+  });
+
   it("L3 L5 four hosts claim the same calls at once: each is claimed once, and no number is given twice", async () => {
     const url = await fresh();
     const many = Array.from({ length: 4 }, () => at.open(url));

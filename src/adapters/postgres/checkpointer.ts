@@ -12,12 +12,14 @@ import {
   type CheckpointListOptions,
   type CheckpointMetadata,
   type CheckpointTuple,
+  type DeltaChannelHistory,
   type PendingWrite,
 } from "@langchain/langgraph-checkpoint";
 import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
 import type pg from "pg";
 import { CheckpointSerializer } from "../store/checkpoint-serde.js";
 import type { Connection } from "./connection.js";
+import { OneStatementSaver } from "./saver.js";
 import { alone, type Session } from "./schema.js";
 
 export function postgresCheckpointer(connection: Connection): BaseCheckpointSaver {
@@ -25,7 +27,7 @@ export function postgresCheckpointer(connection: Connection): BaseCheckpointSave
 }
 
 class PostgresCheckpointer extends BaseCheckpointSaver {
-  private saver: Promise<PostgresSaver> | undefined;
+  private saver: Promise<OneStatementSaver> | undefined;
 
   constructor(private readonly connection: Connection) {
     super(new CheckpointSerializer());
@@ -60,8 +62,15 @@ class PostgresCheckpointer extends BaseCheckpointSaver {
     return this.run((saver) => saver.deleteThread(threadId));
   }
 
+  override getDeltaChannelHistory(options: {
+    config: RunnableConfig;
+    channels: string[];
+  }): Promise<Record<string, DeltaChannelHistory>> {
+    return this.run((saver) => saver.getDeltaChannelHistory(options));
+  }
+
   /** Runs what may run twice. (C2) */
-  private async run<T>(ask: (saver: PostgresSaver) => Promise<T>): Promise<T> {
+  private async run<T>(ask: (saver: OneStatementSaver) => Promise<T>): Promise<T> {
     this.saver ??= this.open().catch((error: unknown) => {
       this.saver = undefined;
       throw error;
@@ -70,7 +79,7 @@ class PostgresCheckpointer extends BaseCheckpointSaver {
     return this.connection.again(() => ask(saver));
   }
 
-  private async open(): Promise<PostgresSaver> {
+  private async open(): Promise<OneStatementSaver> {
     const { connection } = this;
     await connection.ready();
     const [place] = await connection.query("SELECT current_schema() AS schema");
@@ -80,7 +89,7 @@ class PostgresCheckpointer extends BaseCheckpointSaver {
         alone(session, () => new PostgresSaver(only(session), this.serde, options).setup()),
       ),
     );
-    return new PostgresSaver(connection.pool, this.serde, options);
+    return new OneStatementSaver(connection.pool, this.serde, options);
   }
 }
 

@@ -4,7 +4,7 @@
 import type { Digest, Owner } from "../../contracts/index.js";
 import type { Reach } from "../ledger/tables.js";
 import type { Image } from "./image.js";
-import { key } from "./keys.js";
+import { key, ownerKey } from "./keys.js";
 
 /** Threads whose images are kept. */
 const KEPT = 200;
@@ -12,10 +12,17 @@ const KEPT = 200;
 export class Memo {
   private readonly images = new Map<string, Image>();
   private readonly threads = new Map<Digest, string>();
+  private readonly holders = new Map<string, string>();
 
   /** The thread of an operation that was stored here. */
   threadOf(operationId: Digest): string | undefined {
     return this.threads.get(operationId);
+  }
+
+  /** The threads that an owner holds, as far as was stored here. */
+  heldBy(owner: Owner): string[] {
+    const held = this.holders.get(ownerKey(owner));
+    return held === undefined ? [] : [held];
   }
 
   /** Takes the image out that holds a reach of operations of one thread. */
@@ -34,14 +41,11 @@ export class Memo {
     this.images.delete(threadId);
     this.images.set(threadId, image);
     for (const id of operations) this.threads.set(id, threadId);
-    for (const oldest of this.images.keys()) {
-      if (this.images.size <= KEPT) break;
-      this.images.delete(oldest);
-    }
-    for (const oldest of this.threads.keys()) {
-      if (this.threads.size <= 10 * KEPT) break;
-      this.threads.delete(oldest);
-    }
+    const holder = image.headers.get(threadId)?.holder;
+    if (holder) this.holders.set(ownerKey(holder.owner), threadId);
+    drop(this.images, KEPT);
+    drop(this.threads, 10 * KEPT);
+    drop(this.holders, 10 * KEPT);
   }
 
   /** A heartbeat wrote these threads, by their keys, and made these versions of them. */
@@ -53,5 +57,13 @@ export class Memo {
       header.version = version;
       image.renewed(owner, leaseUntil);
     }
+  }
+}
+
+/** Drops the oldest beyond so many. */
+function drop(from: Map<string, unknown>, kept: number): void {
+  for (const oldest of from.keys()) {
+    if (from.size <= kept) return;
+    from.delete(oldest);
   }
 }

@@ -67,8 +67,7 @@ export function postgresStore(connection: Connection, options: StoreOptions = {}
         if (!(error instanceof StatementError)) throw error;
         if (error.kind === "conflict") return doubt && (await wasKept());
         if (error.kind === "lost") doubt = true;
-        await failed(error);
-        if (doubt && (await wasKept())) return true;
+        await failed(error); // then the same again: if it is in, its threads are in another version now
       }
     }
   };
@@ -119,7 +118,8 @@ export function postgresStore(connection: Connection, options: StoreOptions = {}
     renew: async (owner: Owner, leaseMs: number) => {
       await connection.ready();
       const now = hostClock ? (options.now?.() ?? null) : null;
-      const found = await connection.query(RENEW, [ownerKey(owner), leaseMs, now]);
+      const renewing = () => connection.query(RENEW, [ownerKey(owner), leaseMs, now]);
+      const found = await turns.take(memo.heldBy(owner), renewing); // beside a write it would make that one stale
       const versions = new Map(found.map(({ thread, version }) => [String(thread), Number(version)]));
       memo.renewed(owner, Number(found[0]?.until), versions);
       return found.some(({ held, renewed }) => held === true || Number(renewed) > 0);

@@ -84,3 +84,5 @@ try {
 } finally {
   await (await server)?.stop();
 }
+
+process.exit(process.exitCode ?? 0); // the server's own hook would end with 0
