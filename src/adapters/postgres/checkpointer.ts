@@ -3,6 +3,7 @@
 //   C1. Its tables are made under the lock of our own schema, in one transaction: its setup is not safe for two hosts.
 //   C2. Each of its writes is an upsert, so one whose connection died is made again. Reads are, too.
 //   C3. It keeps its tables in the schema a connection starts in, as ours are.
+//   C4. No two branches of a thread give a channel the same version.
 
 import type { RunnableConfig } from "@langchain/core/runnables";
 import {
@@ -31,6 +32,14 @@ class PostgresCheckpointer extends BaseCheckpointSaver {
 
   constructor(private readonly connection: Connection) {
     super(new CheckpointSerializer());
+  }
+
+  /**
+   * A channel's value is stored once for each version, so two branches must not come to the same one: after a fork each
+   * would read the other's. (C4)
+   */
+  override getNextVersion(current: number | undefined): number {
+    return Math.floor(current ?? 0) + 1 + Math.random();
   }
 
   override getTuple(config: RunnableConfig): Promise<CheckpointTuple | undefined> {

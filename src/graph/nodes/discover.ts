@@ -15,14 +15,16 @@ import { leaseOf } from "../held.js";
 import type { Host } from "../host.js";
 import { readBack } from "../readback.js";
 import { repair } from "../repair.js";
-import type { GraphState, GraphUpdate } from "../state.js";
+import { type GraphState, type GraphUpdate, STATE_VERSION } from "../state.js";
 
 export function discover(host: Host) {
   return async (state: GraphState, runtime: LangGraphRunnableConfig): Promise<GraphUpdate> => {
     await readBackUnknown(host, state, runtime); // V4
     const repaired = await repair(host, state, threadOf(runtime), leaseOf(runtime)?.owner); // V1
     const published = await publish(host, state, runtime);
-    return { ...repaired?.update, ...published };
+    // A default is nothing that a saver stores: the version is written with the first snapshot.
+    const version = state.snapshot === undefined ? { stateVersion: STATE_VERSION } : {};
+    return { ...repaired?.update, ...published, ...version };
   };
 }
 

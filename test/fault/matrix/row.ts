@@ -1,6 +1,5 @@
 // A row of the matrix: one fault at one place, what is done, and what each cell must come to.
 
-import type { ServerEvent } from "../../../servers/log.js";
 import type { Effect } from "./effects.js";
 import type { Words } from "./plan.js";
 import type { Store } from "./stores.js";
@@ -56,5 +55,3 @@ export function lostAfter(effects: 0 | 1, read: string): Readonly<Record<Effect,
   const unknown = `${effects} result_unknown`;
   return { E0: read, E1: unknown, E2: unknown, E2r: effects === 1 ? "1 ok" : "0 failed", E3: unknown };
 }
-
-export type { ServerEvent };

@@ -83,6 +83,11 @@ async function stateOf(toolgate: Toolgate, threadId: string) {
     asks: state.tasks.flatMap((task) => (task.interrupts ?? []).map((one) => (one.value as { kind: string }).kind)),
   };
 }
+async function historyOf(toolgate: Toolgate, threadId: string) {
+  const states = [];
+  for await (const state of toolgate.graph.getStateHistory(thread(threadId))) states.push(state);
+  return states;
+}
 const goOn = (toolgate: Toolgate, threadId: string, input: unknown = null) =>
   toolgate.graph.invoke(input as never, thread(threadId));
 const rows = async (toolgate: Toolgate, threadId: string) =>
@@ -115,7 +120,7 @@ describe.each(versions)("a Postgres store of %s", (version) => {
     expect(await dumped(url)).toEqual(dumpOf(version));
   });
 
-  test("is read without anything being started, and what is finished is answered from the ledger", async () => {
+  test("is read without anything being started", async () => {
     const toolgate = await opened(version);
     const { messages, next } = await stateOf(toolgate, "finished");
     expect(next).toEqual([]);
@@ -123,9 +128,7 @@ describe.each(versions)("a Postgres store of %s", (version) => {
     expect(formatProblems(messages)).toEqual([]);
     expect(messages[3]?.text).toContain("what was looked at");
     expect(await rows(toolgate, "finished")).toEqual(["c0.0 ok success", "c0.1 ok success", "c2.0 ok success"]);
-    const states = [];
-    for await (const state of toolgate.graph.getStateHistory(thread("finished"))) states.push(state);
-    expect(states).toHaveLength(17);
+    expect(await historyOf(toolgate, "finished")).toHaveLength(17);
     expect((await toolgate.ledger.requests()).map((one) => [one.threadId, one.callId])).toEqual([["waiting", "c0.0"]]);
     expect((await toolgate.ledger.unknowns()).map((one) => one.threadId).sort()).toEqual(["dispatching", "unknown"]);
     expect((await toolgate.ledger.threads()).map((one) => `${one.threadId} ${one.status}`).sort()).toEqual([
@@ -136,11 +139,16 @@ describe.each(versions)("a Postgres store of %s", (version) => {
       "waiting awaiting_approval",
     ]);
     expect(log()).toEqual([]);
+  });
 
-    for (const state of states)
-      await toolgate.graph.invoke(null as never, { ...state.config, durability: "sync" } as never);
+  test("a branch from long ago is answered from the ledger, and asks where it is behind", async () => {
+    const toolgate = await opened(version);
+    const states = await historyOf(toolgate, "finished");
+    const calling = states.filter((state) => state.next[0] === "execute").at(-1);
+    await toolgate.graph.invoke(null as never, { ...calling?.config, durability: "sync" } as never);
+    expect((await stateOf(toolgate, "finished")).messages.at(-1)?.text).toBe("Done.");
     await say(toolgate, "finished", "do act");
-    expect((await stateOf(toolgate, "finished")).asks).toEqual(["approval"]); // the identical one is in the store
+    expect((await stateOf(toolgate, "finished")).asks).toEqual(["approval"]); // this branch has not seen what was paid
     expect(sent()).toEqual([]);
   });
 
@@ -207,6 +215,25 @@ describe.runIf(existsSync(join(here, newest)))("what this version cannot read in
     await expect(toolgate.ledger.requests()).rejects.toMatchObject(refused);
     await expect(toolgate.host.results.put("finished", "a body")).rejects.toMatchObject(refused);
     expect(await dumped(url)).toEqual(before);
+    expect(log()).toEqual([]);
+  });
+
+  test("a state of a later version: an answer and a run that goes on", async () => {
+    await loaded(newest);
+    await connected(url, async (db) => {
+      const version = Buffer.from(JSON.stringify(STATE_VERSION + 1));
+      const kept = `SELECT DISTINCT thread_id, '', 'stateVersion', '1', 'json', $1::bytea FROM checkpoints`;
+      const cells = "(thread_id, checkpoint_ns, channel, version, type, blob)";
+      await db.query(`INSERT INTO checkpoint_blobs ${cells} ${kept}`, [version]);
+      await db.query(
+        `UPDATE checkpoints SET checkpoint = jsonb_set(checkpoint, '{channel_versions,stateVersion}', '1')`,
+      );
+    });
+    const toolgate = await openIt();
+    const yes = await approve(toolgate, "waiting");
+    await expect(goOn(toolgate, "waiting", yes)).rejects.toMatchObject({ code: "store_version" });
+    await expect(goOn(toolgate, "claimed")).rejects.toMatchObject({ code: "store_version" });
+    expect(await rows(toolgate, "claimed")).toEqual(["c0.0 claimed null"]);
     expect(log()).toEqual([]);
   });
 });
