@@ -97,7 +97,7 @@ export interface Toolgate {
   readonly host: Host;
   /** The current snapshot (of a thread); undefined before the first discovery. */
   snapshot(threadId?: string): Promise<ToolSnapshot | undefined>;
-  /** Ends every process that was started, after late answers were waited for. Idempotent. */
+  /** Ends every process that was started, after calls in flight and late answers were waited for. Idempotent. */
   close(): Promise<void>;
 }
 

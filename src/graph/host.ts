@@ -38,8 +38,8 @@ export interface Host {
   readonly newId: () => string;
   readonly every: (ms: number, tick: () => void) => () => void;
   readonly after: (ms: number) => { readonly elapsed: Promise<void>; readonly cancel: () => void };
-  /** Takes the wait for a late answer, which outlives a run, so that closing waits for it. */
-  readonly background: (work: Promise<unknown>, operationId: Digest) => void;
+  /** Takes what closing must wait for: calls in flight, and late answers, which outlive a run. */
+  readonly background: (work: Promise<unknown>, operationId: string) => void;
   /** Resolves once this process waits for no late answer to the operation. */
   readonly quiet: (operationId: Digest) => Promise<void>;
   readonly redact: (text: string) => string;

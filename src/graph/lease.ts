@@ -4,6 +4,7 @@
 //   A2. Time is the longer of what the wall clock and the steady clock say, so that a process that was stopped, a machine
 //       that slept and a clock that was set back all count.
 //   A3. Renewed at a third of its length while it is open. Once it has passed, or was taken over, it never comes back.
+//   A4. What is still in flight when the run has ended, as after an abort, keeps its lease until it is settled.
 
 import { type Owner, ToolgateError } from "../contracts/index.js";
 import { runKey } from "../execution/ledger.js";
@@ -56,26 +57,42 @@ function clocks(host: Host): Clocks {
 
 function openLease(host: Host, mine: RunOwner, since: Clocks, holdsThread: boolean): Lease {
   const { leaseMs } = host.config;
+  const held = new Set<string>();
   let from = since;
-  let lost = false;
+  let [lost, closed] = [false, false];
   const good = () => !lost && Math.max(host.now() - from.wall, host.steady() - from.steady) < leaseMs; // A2
   const beat = () => {
     lost ||= !good(); // A3
     if (lost) return;
     const asked = clocks(host); // A1
     host.ledger.renew(mine.owner, leaseMs).then(
-      (held) => {
-        if (held && good()) from = asked;
-        lost ||= holdsThread && !held; // without a thread there may be nothing yet to renew
+      (renewed) => {
+        if (renewed && good()) from = asked;
+        lost ||= holdsThread && !closed && !renewed; // without a thread there may be nothing yet to renew
       },
       () => undefined, // not renewed: it lapses by itself
     );
   };
   const stop = host.every(Math.max(1, Math.floor(leaseMs / 3)), beat);
+  const stopWhenQuiet = () => {
+    if (closed && held.size === 0) stop(); // A4
+  };
   return {
     ...mine,
+    hold: (operationId) => {
+      held.add(operationId);
+      mine.hold(operationId);
+    },
+    release: (operationId) => {
+      held.delete(operationId);
+      mine.release(operationId);
+      stopWhenQuiet();
+    },
     good,
-    close: async () => stop(),
+    close: async () => {
+      closed = true;
+      stopWhenQuiet();
+    },
   };
 }
 

@@ -34,6 +34,13 @@ describe("owner", () => {
     expect(b.liveness(a.owner, one)).toBe("gone");
   });
 
+  it("W5 of an owner that another copy of the module made in this process nothing is known", () => {
+    const { owner, liveness, hold } = createOwner();
+    hold(one);
+    expect(liveness({ ...owner, instance: "another-copy/1" }, one)).toBe("unknown");
+    expect(liveness({ ...owner, instance: owner.instance.replace(/.$/, "~") }, one)).toBe("gone");
+  });
+
   it("W1 another process is alive while it lives, and gone once it was killed", async () => {
     const child = startChild("idle");
     children.push(child);

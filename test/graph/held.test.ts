@@ -1,8 +1,10 @@
 // One run a thread at a time, and what a thread may be called. Real servers; the second run comes from the same process
 // or from another host on the same store.
 
+import { tool } from "@langchain/core/tools";
 import { Command, END, MessagesValue, START, StateGraph, StateSchema } from "@langchain/langgraph";
 import { describe, expect, test } from "vitest";
+import { z } from "zod";
 import { type Agent, bench, type Steps, stdio } from "../support/agent.js";
 
 const b = bench();
@@ -96,6 +98,66 @@ describe("G6 L8: one run a thread at a time", () => {
     const run = () => agent.toolgate.graph.invoke(new Command({ resume: answer }) as never, inner as never);
     expect(codes(await Promise.allSettled([run(), run()]))).toEqual(["already_running", "done"]);
     expect(b.log("effect")).toHaveLength(1);
+  });
+});
+
+describe("G6 G7: a write in flight whose run has ended", () => {
+  /** A tool of the host that writes, and ends when the test says so. */
+  function slow() {
+    let begun = () => {};
+    let end = () => {};
+    const started = new Promise<void>((resolve) => {
+      begun = resolve;
+    });
+    const ending = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    let effects = 0;
+    const put = tool(
+      async () => {
+        begun();
+        await ending;
+        effects += 1;
+        return "put";
+      },
+      { name: "put", description: "Puts.", schema: z.object({}) },
+    );
+    return { put, started, end: () => end(), effects: () => effects };
+  }
+  const PUT: Steps = [{ calls: [{ name: "put", args: {}, id: "c1" }] }, { say: "Done." }];
+  const host = (tools: never[], options: object) =>
+    b.start({ config: { permissions: { allow: ["put"] }, leaseMs: 300 }, steps: PUT, tools, options });
+
+  test("it keeps its lease after an abort: another machine neither takes it for lost nor sends it", async () => {
+    const work = slow();
+    const one = await host([work.put] as never[], { machine: "a" });
+    const two = await host([work.put] as never[], { machine: "b" });
+    const stop = new AbortController();
+    const run = one.ask("go", "t1", { signal: stop.signal }).catch((error) => error);
+    await work.started;
+    stop.abort();
+    await run;
+    const until = performance.now() + 3 * 300;
+    await expect.poll(() => performance.now(), { interval: 50, timeout: 5_000 }).toBeGreaterThan(until);
+    await expect(two.ask(undefined)).rejects.toMatchObject({ code: "already_running" });
+    work.end();
+    const settled = async () => (await two.toolgate.ledger.operations("t1"))[0]?.status;
+    await expect.poll(settled, { timeout: 10_000 }).toBe("ok");
+    const turn = await two.ask(undefined);
+    expect([turn.report.answer, work.effects()]).toEqual(["Done.", 1]);
+  });
+
+  test("closing waits for it: what it came to is known afterwards", async () => {
+    const work = slow();
+    const one = await host([work.put] as never[], { machine: "a" });
+    const run = one.ask("go").catch((error) => error);
+    await work.started;
+    const closed = one.toolgate.close();
+    work.end();
+    await Promise.all([closed, run]);
+    const two = await host([work.put] as never[], { machine: "a" });
+    expect(await two.toolgate.ledger.operations("t1")).toMatchObject([{ callId: "c1", status: "ok" }]);
+    expect(work.effects()).toBe(1);
   });
 });
 

@@ -6,6 +6,8 @@
 //   W3. Another boot or PID namespace is another machine: its process numbers mean nothing here. The boot counts because
 //       machines made from one image may share everything else.
 //   W4. Of this process: alive while the instance holds the operation. Hold it before it is claimed.
+//   W5. Of this process, but made by another copy of this module (a worker thread, a second bundle): nothing is known of
+//       it here, so its lease decides.
 
 import { execFileSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
@@ -26,6 +28,9 @@ export interface OwnerHandle {
   end(): void;
 }
 
+/** This copy of this module: a worker thread, or a bundle beside a bundle, is another one in the same process. */
+const REALM = randomUUID();
+
 /** What the owners of this process have in flight, by instance. An owner that ended is not in it. */
 const inFlight = new Map<string, Set<string>>();
 
@@ -35,7 +40,7 @@ export function createOwner(machine: string = machineId()): OwnerHandle {
     machine,
     pid: process.pid,
     started: startTime(process.pid) ?? "",
-    instance: randomUUID(),
+    instance: `${REALM}/${randomUUID()}`,
   };
   const held = new Set<string>();
   inFlight.set(owner.instance, held);
@@ -59,6 +64,7 @@ function livenessFrom(here: Owner): OwnerLiveness {
     if (owner.machine !== here.machine) return "unknown"; // W1, W3
     if (owner.pid !== here.pid) return otherProcess(owner);
     if (owner.started !== here.started) return "gone"; // W2: it had our number before us
+    if (!owner.instance.startsWith(`${REALM}/`)) return "unknown"; // W5
     return inFlight.get(owner.instance)?.has(operationId) ? "alive" : "gone"; // W4
   };
 }

@@ -69,6 +69,7 @@ export function connect(url: string, options: ConnectionOptions = {}): Connectio
     max,
     ...(maxUses === undefined ? {} : { maxUses }),
     connectionTimeoutMillis: ANSWER_MS,
+    query_timeout: 2 * ANSWER_MS, // for whoever sets none: a connection that went silent answers nobody, ever
     keepAlive: true,
     application_name: "toolgate",
   });

@@ -64,15 +64,17 @@ export function execute(host: Host) {
       if (busy) throw alreadyRunning(threadId, byId(batch, busy.operationId));
 
       dispatched = dispatches(host, batch, state, claimed.claims, runtime);
-      await runBatch(dispatched, runDeps(host, mine, threadId, runtime), {
+      const running = runBatch(dispatched, runDeps(host, mine, threadId, runtime), {
         parallelReads: host.config.limits.parallelReads,
         signal: runtime.signal,
       });
+      host.background(running, `batch:${threadId}`); // whoever closes waits for what is in flight
+      await running;
       runtime.signal?.throwIfAborted();
       return await afterwards(host, batch, state, claimed.claims);
     } finally {
-      const running = new Set(dispatched.map(({ operation }) => operation.id)); // released by runBatch
-      for (const { operation } of ready) if (!running.has(operation.id)) mine.release(operation.id);
+      const taken = new Set(dispatched.map(({ operation }) => operation.id)); // released by runBatch
+      for (const { operation } of ready) if (!taken.has(operation.id)) mine.release(operation.id);
       if (mine !== lease) await mine.close();
     }
   };
