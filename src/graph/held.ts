@@ -48,6 +48,8 @@ export function held<G extends object>(graph: G, host: Host): G {
           try {
             if (isCommand(input) && input.resume !== undefined) await this.#mustAsk(threadId, configurable); // H2
             yield* run(input, options_);
+          } catch (error) {
+            throw onlyOne(error);
           } finally {
             await lease.close();
           }
@@ -82,6 +84,13 @@ export function held<G extends object>(graph: G, host: Host): G {
     }
   }
   return new HeldGraph({ ...graph }) as unknown as G;
+}
+
+/** A jump can make two nodes run in one step; where both fail in our words, LangGraph's bundle of errors hides them. */
+function onlyOne(error: unknown): unknown {
+  if (!(error instanceof AggregateError)) return error;
+  const ours = error.errors.filter((one) => one instanceof ToolgateError);
+  return ours.length === error.errors.length ? ours[0] : error;
 }
 
 /** The lease a node runs under; undefined where the graph is part of another one. */
