@@ -160,7 +160,7 @@ async function begin(
     return await deps.ledger.begin(operation.id, fence);
   } catch (error) {
     if (!isStoreFailure(error)) throw error;
-    const message = `the ledger could not be written before the send; nothing was sent: ${error.message}`;
+    const message = "the ledger could not be written before the send; nothing was sent"; // the store's path is not for the model
     const outcome: Outcome = { status: "unavailable", reason: "not_sent", by: "host", message };
     await put(operation, { fence, outcome, sent: false }, deps);
     return { operationId: operation.id, outcome };

@@ -58,18 +58,22 @@ export function held<G extends object>(graph: G, host: Host): G {
     }
 
     override async getState(config: Options, options?: object) {
-      checkedThreadId(config.configurable?.["thread_id"]);
+      this.#checked(config);
       return super.getState(config, options);
     }
 
     override async *getStateHistory(config: Options, options?: object) {
-      checkedThreadId(config.configurable?.["thread_id"]);
+      this.#checked(config);
       yield* super.getStateHistory(config, options);
     }
 
     override async updateState(config: Options, values: unknown, asNode?: string) {
-      checkedThreadId(config.configurable?.["thread_id"]);
+      this.#checked(config);
       return super.updateState(config, values, asNode);
+    }
+
+    #checked(config: Options): void {
+      checkedThreadId({ ...this.config?.configurable, ...config.configurable }["thread_id"]);
     }
 
     async #mustAsk(threadId: string, configurable: NonNullable<Options["configurable"]>): Promise<void> {

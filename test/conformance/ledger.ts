@@ -1065,6 +1065,18 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       expect(await at.ledger.row(other.id)).toBeUndefined();
     });
 
+    it("L8 a run that no longer holds its thread does nothing in it, also when nobody else holds it", async () => {
+      const at = await fresh();
+      await propose(at, [save]);
+      await at.ledger.enter("t1", owner("a"), LEASE);
+      at.life.set("a", "unknown");
+      at.clock.now += LEASE;
+      await at.ledger.enter("t1", owner("b"), LEASE);
+      await at.ledger.leave("t1", owner("b"));
+      await expect(at.ledger.ask([request(save)], owner("a"))).rejects.toMatchObject({ code: "already_running" });
+      expect(await at.ledger.openRequests("t1")).toEqual([]);
+    });
+
     it("L4 L8 whoever takes a thread fences off what a gone owner left in it", async () => {
       const at = await fresh();
       const look = read({ index: 2 });

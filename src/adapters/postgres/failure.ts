@@ -56,7 +56,12 @@ export function storeFailed(error: unknown, secrets: readonly string[]): unknown
   const code = codeOf(error);
   const broken = error instanceof SyntaxError; // a body that is no longer JSON
   if (error instanceof TypeError && code === "") return error; // a mistake of ours
-  const said = broken ? "a stored record cannot be read" : without(error.message || code, secrets);
+  const readOnly = code === "25006";
+  const said = readOnly
+    ? "the database is read-only"
+    : broken
+      ? "a stored record cannot be read"
+      : without(error.message || code, secrets);
   return new ToolgateError("store_failed", `the Postgres store failed: ${said}`, hint(code, said), { data: { code } });
 }
 
@@ -70,6 +75,7 @@ function hint(code: string, said: string): string {
   if (code === "ERR_INVALID_URL") return "write `store.url` as postgresql://user:password@host:port/database";
   if (code === "42501" || code === "3F000") return "let the user of `store.url` make and change tables in its schema";
   if (/^53[12]/.test(code)) return "make room on the database's disk, then try again";
+  if (code === "25006") return "the database takes no writes now: name one that does, or wait until it does again";
   if (code === "53300") return "let the database take more connections, or run fewer hosts";
   if (UNREACHABLE.has(code) || code === "ENOTFOUND" || /^(08|57P)/.test(code) || /timeout|terminated/i.test(said)) {
     return "check that the database runs and can be reached, then run the thread again; what was stored stays";

@@ -3,6 +3,7 @@
 //   K1. A delta channel is rebuilt from a constant number of queries, however many ancestors it has.
 //   K2. The rows are LangGraph's: the same tables, and every checkpoint its saver wrote can be read.
 //   K3. What was put is on disk when `put` and `putWrites` return (`synchronous=FULL`).
+//   K4. A file that cannot be written is told as `store_failed`, as by the ledger beside it.
 //
 // A checkpoint repeats the whole small state at every step, so its blob is kept deflated, under a type of its own. The
 // names of the channels it holds stand beside it: the walk over ancestors then opens no blob but the one it ends at.
@@ -17,6 +18,7 @@ import {
 } from "@langchain/langgraph-checkpoint";
 import { SqliteSaver } from "@langchain/langgraph-checkpoint-sqlite";
 import Database from "better-sqlite3";
+import { guarded } from "../ledger/open.js";
 import { CheckpointSerializer } from "./checkpoint-serde.js";
 
 /** Milliseconds a statement waits for another process's lock. */
@@ -35,6 +37,10 @@ export function openCheckpointer(path: string | Database.Database): SqliteSaver 
   db.pragma("synchronous = FULL"); // K3
   db.pragma(`busy_timeout = ${BUSY_TIMEOUT_MS}`);
   return new ToolgateSaver(db);
+}
+
+function raise(error: unknown): never {
+  throw error;
 }
 
 class DeflatedSerializer extends CheckpointSerializer {
@@ -120,8 +126,14 @@ class ToolgateSaver extends SqliteSaver {
     const [, described] = await this.serde.dumpsTyped(metadata);
     const channels = JSON.stringify(Object.keys(checkpoint.channel_values));
     const deflated = deflateSync(whole, { level: DEFLATE_LEVEL });
-    this.statement(PUT).run(thread_id, checkpoint_ns, checkpoint.id, parent, DEFLATED, deflated, described, channels);
+    guarded(this.db.name, () =>
+      this.statement(PUT).run(thread_id, checkpoint_ns, checkpoint.id, parent, DEFLATED, deflated, described, channels),
+    );
     return { configurable: { thread_id, checkpoint_ns, checkpoint_id: checkpoint.id } };
+  }
+
+  override async putWrites(...args: Parameters<SqliteSaver["putWrites"]>): Promise<void> {
+    await super.putWrites(...args).catch((error: unknown) => guarded(this.db.name, () => raise(error)));
   }
 
   override async getDeltaChannelHistory(options: {

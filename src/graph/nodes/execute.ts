@@ -89,7 +89,7 @@ async function claim(
     return await host.ledger.claim(batch);
   } catch (error) {
     if (!(error instanceof ToolgateError) || error.code !== "store_failed") throw error;
-    return { kind: "unrecorded", outcome: unavailable(`the ledger could not be written: ${error.message}`) };
+    return { kind: "unrecorded", outcome: unavailable("the ledger could not be written; nothing was sent") };
   }
 }
 

@@ -6,7 +6,7 @@ import { ASKED } from "./steps.js";
 import type { Fault, World } from "./world.js";
 
 /** Milliseconds that a claim of the host that is stopped holds without a heartbeat. */
-const LEASE_MS = 400;
+const LEASE_MS = 2_000;
 
 /**
  * A host is stopped at a point for longer than its lease; another, on another machine, takes the thread over and goes on;
