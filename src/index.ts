@@ -207,10 +207,12 @@ async function configure(given: ToolgateOptions["config"]): Promise<Loaded> {
       : isResolved(given)
         ? { config: given, findings: [] }
         : resolveConfig(given, { folder: process.cwd(), env: process.env });
-  return {
-    config: loaded.config,
-    findings: [...loaded.findings, ...checkConfig(loaded.config).filter(({ level }) => level === "warning")],
-  };
+  return { config: loaded.config, findings: [...loaded.findings, ...checkConfig(loaded.config).filter(isForNow)] };
+}
+
+/** A server that cannot start is told at discovery, and the others go on; without its store nothing does. */
+function isForNow({ level, code }: Finding): boolean {
+  return level === "warning" || code.startsWith("store_");
 }
 
 /** A configuration that `loadConfig` returned has a folder; what a person writes has none. */

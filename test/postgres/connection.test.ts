@@ -5,6 +5,7 @@ import { emptyCheckpoint } from "@langchain/langgraph-checkpoint";
 import pg from "pg";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { storeFailed } from "../../src/adapters/postgres/failure.js";
+import { createToolgate } from "../../src/index.js";
 import {
   approve,
   askOne,
@@ -230,7 +231,7 @@ describe("a database that is not there", () => {
     [
       "does not listen",
       () => withPassword((there) => Object.assign(there, { port: "1" })),
-      "check that the database runs and can be reached, then run the thread again; what was stored stays",
+      "check that the database runs and can be reached, then try again; what was stored stays",
     ],
     [
       "has a name that is none",
@@ -257,6 +258,20 @@ describe("a database that is not there", () => {
       const said = inspect(error, { depth: 10, showHidden: true });
       expect(said).not.toContain(there);
       for (const word of [secret, decodeURIComponent(secret), password]) expect(said).not.toContain(word);
+    }
+  });
+
+  it("is named by no connection string: config_invalid before anything starts, without showing it", async () => {
+    for (const none of [`not a url ${secret}`, `localhost:5432/${secret}`, `http://${secret}@localhost/x`]) {
+      const error = await createToolgate({ config: { mcpServers: {}, store: { kind: "postgres", url: none } } }).then(
+        () => undefined,
+        (error: unknown) => error,
+      );
+      expect(error).toMatchObject({
+        code: "config_invalid",
+        message: "`store.url` is no connection string; write `postgres://user@host/database`",
+      });
+      expect(inspect(error, { depth: 10, showHidden: true })).not.toContain(secret);
     }
   });
 

@@ -63,7 +63,7 @@ describe.skipIf(process.env.DATABASE_URL)("a server that is killed (C144, F05)",
       expect(error).toBeInstanceOf(ToolgateError);
       expect(error).toMatchObject({
         code: "store_failed",
-        hint: "check that the database runs and can be reached, then run the thread again; what was stored stays",
+        hint: "check that the database runs and can be reached, then try again; what was stored stays",
       });
     }
     expect([...begun.values()].filter((times) => times > 1)).toEqual([]);

@@ -101,7 +101,7 @@ export function postgresStore(connection: Connection, options: StoreOptions = {}
     throw new ToolgateError(
       "store_failed",
       "the Postgres store failed: it is too busy; other hosts were first each time",
-      "run the thread again",
+      "try again",
     );
   };
 
