@@ -89,7 +89,7 @@ test.each(versions)("%s is as it was written, and small", (version) => {
   expect(about(version)).toMatchObject({ schemaVersion: Number(version.slice(1)) });
 });
 
-describe.each(versions)("a store of %s", (version) => {
+describe.each(versions)("C153 a store of %s", (version) => {
   test("is read without anything being started: history, outcomes, results, questions, unknown outcomes", async () => {
     const toolgate = await opened(version);
     const { messages, next } = await stateOf(toolgate, "finished");
@@ -181,7 +181,7 @@ describe.each(versions)("a store of %s", (version) => {
   });
 });
 
-describe("what this version cannot read is refused before anything is started", () => {
+describe("C153 what this version cannot read is refused before anything is started", () => {
   const newest = `v${SCHEMA_VERSION}`;
   const made = existsSync(join(here, newest));
 

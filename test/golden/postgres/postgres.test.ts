@@ -114,7 +114,7 @@ test("there is a golden store of this version, each is as it was written, and sm
   }
 });
 
-describe.each(versions)("a Postgres store of %s", (version) => {
+describe.each(versions)("C153 a Postgres store of %s", (version) => {
   test("is brought back as it was dumped", async () => {
     await loaded(version);
     expect(await dumped(url)).toEqual(dumpOf(version));
@@ -200,7 +200,7 @@ describe.each(versions)("a Postgres store of %s", (version) => {
   });
 });
 
-describe.runIf(existsSync(join(here, newest)))("what this version cannot read in Postgres is refused", () => {
+describe.runIf(existsSync(join(here, newest)))("C153 what this version cannot read in Postgres is refused", () => {
   test("a later schema: before anything is started, and with nothing changed", async () => {
     await loaded(newest);
     const version = SCHEMA_VERSION + 1;
