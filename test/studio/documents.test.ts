@@ -1,40 +1,23 @@
 // LangGraph Studio's server with the graph of graphs/documents.ts beside the first one, and nothing set: no key, no secret.
 
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
-import {
-  copyFileSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { Client } from "@langchain/langgraph-sdk";
+import type { Client } from "@langchain/langgraph-sdk";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { readLog } from "../../servers/log.js";
 import { SAVE, shippedConfig } from "../documents/desk.js";
 import { serverFile } from "../support/compile.js";
-import { freePort } from "../support/ports.js";
+import { checkout, type DevServer, removeCheckout, startDevServer } from "./dev-server.js";
 
-const root = fileURLToPath(new URL("../..", import.meta.url));
 const REPORT = "# Report\n";
 
 let folder = "";
-let server: ChildProcess;
+let server: DevServer | undefined;
 let client: Client;
 const inFolder = (...names: string[]) => join(folder, ...names);
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), "toolgate-studio-documents-"));
-  for (const name of ["graphs", "src", "node_modules", "package.json", "tsconfig.json"])
-    symlinkSync(join(root, name), inFolder(name));
-  copyFileSync(join(root, "langgraph.json"), inFolder("langgraph.json"));
+  folder = checkout();
   mkdirSync(inFolder("workspace", "sources"), { recursive: true });
   const calls = [{ name: SAVE, args: { filename: "r.md", content: REPORT }, id: "save" }];
   writeFileSync(inFolder("script.json"), JSON.stringify([{ calls }, { say: "Saved." }]));
@@ -55,44 +38,16 @@ beforeAll(async () => {
       store: { kind: "sqlite", path: "store" },
     }),
   );
-  await startServer();
+  server = await startDevServer(folder, {
+    TOOLGATE_CONFIG: inFolder("toolgate.json"),
+    TOOLGATE_DOCUMENTS_CONFIG: inFolder("documents.json"),
+  });
+  client = server.client;
 }, 120_000);
 
-async function startServer(): Promise<void> {
-  const port = await freePort();
-  const cli = join(root, "node_modules/@langchain/langgraph-cli/dist/cli/cli.mjs");
-  const options = ["--no-browser", "--no-reload", "--host", "127.0.0.1", "--port", String(port)];
-  server = spawn(process.execPath, [cli, "dev", ...options], {
-    cwd: folder,
-    env: {
-      PATH: process.env.PATH,
-      HOME: folder,
-      TOOLGATE_CONFIG: inFolder("toolgate.json"),
-      TOOLGATE_DOCUMENTS_CONFIG: inFolder("documents.json"),
-    },
-    detached: true, // a group of its own: the cli starts a server process that would outlive it
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  let said = "";
-  await new Promise<void>((resolve, reject) => {
-    const look = (chunk: Buffer) => {
-      said += chunk.toString();
-      if (said.includes("Server running at")) resolve();
-    };
-    server.stdout?.on("data", look);
-    server.stderr?.on("data", look);
-    server.once("exit", (code) => reject(new Error(`langgraphjs dev ended with ${code}: ${said.slice(-2_000)}`)));
-  });
-  client = new Client({ apiUrl: `http://127.0.0.1:${port}`, apiKey: null });
-}
-
 afterAll(async () => {
-  if (server.exitCode === null && server.signalCode === null) {
-    const ended = once(server, "exit");
-    process.kill(-(server.pid as number), "SIGTERM");
-    await ended;
-  }
-  rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+  await server?.stop();
+  removeCheckout(folder);
 });
 
 describe("langgraphjs dev with the documents graph", () => {

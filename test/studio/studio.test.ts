@@ -1,32 +1,23 @@
 // LangGraph Studio's server (`langgraphjs dev`) with the graph of graphs/agent.ts: no key, no network, the same gate.
 
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
-import { copyFileSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { Client } from "@langchain/langgraph-sdk";
+import type { Client } from "@langchain/langgraph-sdk";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { readLog } from "../../servers/log.js";
 import { stdio } from "../support/agent.js";
-import { freePort } from "../support/ports.js";
+import { checkout, type DevServer, removeCheckout, startDevServer } from "./dev-server.js";
 
-const root = fileURLToPath(new URL("../..", import.meta.url));
 const trigger = (environment: string, id: string) => ({ name: "mcp__deploy__trigger", args: { environment }, id });
 const status = (id: string) => ({ name: "mcp__deploy__status", args: {}, id });
 
 let folder = "";
-let server: ChildProcess;
+let server: DevServer | undefined;
 let client: Client;
-let url = "";
 const log = () => readLog(join(folder, "server.jsonl"), "effect");
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), "toolgate-studio-"));
-  for (const name of ["graphs", "src", "node_modules", "package.json", "tsconfig.json"])
-    symlinkSync(join(root, name), join(folder, name));
-  copyFileSync(join(root, "langgraph.json"), join(folder, "langgraph.json"));
+  folder = checkout();
   const many = Array.from({ length: 25 }, (_, index) => ({ calls: [status(`s${index}`)] }));
   writeFileSync(
     join(folder, "script.json"),
@@ -59,43 +50,13 @@ function documents(): Record<string, string> {
 }
 
 async function startServer(config: string): Promise<void> {
-  const port = await freePort();
-  url = `http://127.0.0.1:${port}`;
-  const cli = join(root, "node_modules/@langchain/langgraph-cli/dist/cli/cli.mjs");
-  const env = { PATH: process.env.PATH, HOME: folder, TOOLGATE_CONFIG: join(folder, config), ...documents() };
-  server = spawn(
-    process.execPath,
-    [cli, "dev", "--no-browser", "--no-reload", "--host", "127.0.0.1", "--port", String(port)],
-    {
-      cwd: folder,
-      env,
-      detached: true, // a group of its own: the cli starts a server process that would outlive it
-      stdio: ["ignore", "pipe", "pipe"],
-    },
-  );
-  let said = "";
-  await new Promise<void>((resolve, reject) => {
-    const look = (chunk: Buffer) => {
-      said += chunk.toString();
-      if (said.includes("Server running at")) resolve();
-    };
-    server.stdout?.on("data", look);
-    server.stderr?.on("data", look);
-    server.once("exit", (code) => reject(new Error(`langgraphjs dev ended with ${code}: ${said.slice(-2_000)}`)));
-  });
-  client = new Client({ apiUrl: url, apiKey: null });
-}
-
-async function stopServer(): Promise<void> {
-  if (server.exitCode !== null || server.signalCode !== null) return;
-  const ended = once(server, "exit");
-  process.kill(-(server.pid as number), "SIGTERM");
-  await ended;
+  server = await startDevServer(folder, { TOOLGATE_CONFIG: join(folder, config), ...documents() });
+  client = server.client;
 }
 
 afterAll(async () => {
-  await stopServer();
-  rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+  await server?.stop();
+  removeCheckout(folder);
 });
 
 const ask = (content: string) => ({ messages: [{ role: "user", content }] });
@@ -182,7 +143,7 @@ describe("langgraphjs dev", () => {
   });
 
   test("25 calls in one turn end without a recursion error", async () => {
-    await stopServer();
+    await server?.stop();
     writeFileSync(
       join(folder, "many-config.json"),
       JSON.stringify({
