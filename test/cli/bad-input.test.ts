@@ -135,7 +135,7 @@ describe("the store", () => {
 
   test("--verbose tells where it comes from, and nothing else does", async () => {
     place.write("taken", "a file");
-    configure([], { store: { kind: "sqlite", path: "taken" }, approvals: { secret: "s".repeat(32) } });
+    configure([], { store: { kind: "sqlite", path: "taken/store" }, approvals: { secret: "s".repeat(32) } });
     expect((await ask()).stderr).not.toContain("    at ");
     const { code, stderr } = await run(["run", "hello", "--verbose"]);
     expect(code).toBe(1);
