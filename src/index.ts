@@ -12,7 +12,7 @@ import { parseStrictJson } from "./adapters/config/json.js";
 import { type Loaded, readConfig, resolveConfig } from "./adapters/config/load.js";
 import { createMemoryLedger } from "./adapters/ledger/memory.js";
 import { createOwner } from "./adapters/ledger/owner.js";
-import { createSqliteLedger } from "./adapters/ledger/sqlite.js";
+import { createSqliteLedger, sqliteHolds } from "./adapters/ledger/sqlite.js";
 import { createServers } from "./adapters/mcp/servers.js";
 import { resolveModel } from "./adapters/model/resolve.js";
 import { openPostgres } from "./adapters/postgres/open.js";
@@ -129,7 +129,7 @@ export async function createToolgate(options: ToolgateOptions): Promise<Toolgate
 
   const now = options.now ?? Date.now;
   const owners = ownersOf(options.machine);
-  const stores = openStores(config, { now, liveness: owners.liveness });
+  const stores = openStores(config, { now, liveness: owners.liveness }, options.ledger === undefined);
   const ledger = options.ledger ?? stores.ledger;
   const { redact, hide } = openRedactor(config.secrets, [GRANT_START]);
   const servers = createServers(config.mcpServers, { now, redact, lateAnswerMs: config.lateAnswerMs });
@@ -227,7 +227,8 @@ interface Stores {
   readonly close: () => Promise<void>;
 }
 
-function openStores(config: Config, deps: LedgerDeps): Stores {
+/** `itsLedger`: the threads are held by the store's own ledger, so its checkpointer can ask whose they are. */
+function openStores(config: Config, deps: LedgerDeps, itsLedger: boolean): Stores {
   switch (config.store.kind) {
     case "memory":
       return {
@@ -241,14 +242,14 @@ function openStores(config: Config, deps: LedgerDeps): Stores {
       return {
         ledger: createSqliteLedger(db, deps),
         results: createSqliteResults(db),
-        checkpointer: openCheckpointer(db),
+        checkpointer: openCheckpointer(db, itsLedger ? sqliteHolds(db) : undefined),
         close: async () => {
           db.close();
         },
       };
     }
     case "postgres":
-      return openPostgres(config.store.url, deps);
+      return openPostgres(config.store.url, deps, { fenced: itsLedger });
   }
 }
 

@@ -1,6 +1,21 @@
-// What a thread may be called.
+// What a thread may be called, and whose run it is.
+
+import { ToolgateError } from "./errors.js";
 
 /** 1 to 255 characters, without control characters and lone surrogates: a name that can be shown, kept and compared. */
 export function isThreadId(value: unknown): value is string {
   return typeof value === "string" && /^[^\p{Cc}\p{Cs}]{1,255}$/u.test(value);
+}
+
+/** Where a run's owner stands among the configurable values that a checkpointer is given, so that it can ask whose the thread is. */
+export const RUN = "__toolgate_run";
+
+/** Another run has the thread now: nothing more is written for this one. */
+export function takenOver(threadId: string): ToolgateError {
+  return new ToolgateError(
+    "already_running",
+    `thread \`${threadId}\` was taken over by another run`,
+    "wait for that run to end, then run the thread again",
+    { data: { threadId } },
+  );
 }

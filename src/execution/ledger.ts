@@ -307,8 +307,12 @@ export interface Ledger {
   close(): Promise<void>;
 }
 
-/** Whether the owner of a row may still act. `unknown` (another machine): the lease decides. */
-export type OwnerLiveness = (owner: Owner, operationId: string) => "alive" | "gone" | "unknown";
+/**
+ * Whether the owner of a row may still act. `alive`: it has the operation in flight, in this process. `running`: its
+ * process lives, which may have been stopped or cut off, or let go of it; and `unknown`, of another machine: the lease
+ * decides.
+ */
+export type OwnerLiveness = (owner: Owner, operationId: string) => "alive" | "running" | "gone" | "unknown";
 
 /** What a run is known by, among the operations an owner has in flight. */
 export function runKey(threadId: string): string {

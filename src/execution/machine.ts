@@ -24,7 +24,10 @@ export interface Watch {
   readonly liveness: OwnerLiveness;
 }
 
-/** Whether the owner of a row is gone: on this machine by its process, elsewhere by its lease. */
+/**
+ * Whether the owner of a row is gone: its process has ended, or its lease has. What is settled has no lease any more; while
+ * its process runs it may still hear a late answer.
+ */
 export function ownerGone(row: OperationRow, watch: Watch): boolean {
   if (row.owner === undefined) return true;
   const life = watch.liveness(row.owner, row.operation.id);
@@ -33,6 +36,8 @@ export function ownerGone(row: OperationRow, watch: Watch): boolean {
       return false;
     case "gone":
       return true;
+    case "running":
+      return row.state !== "settled" && (row.leaseUntil ?? 0) <= watch.now;
     case "unknown":
       return (row.leaseUntil ?? 0) <= watch.now;
   }

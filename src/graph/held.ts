@@ -5,9 +5,11 @@
 //   H2. An answer to a thread that asks nothing is told `already_decided`: it came second, or to the wrong thread.
 //   H3. A thread id is a string of 1 to 255 characters, without control characters and lone surrogates.
 //   H4. As a part of another graph it takes no thread: that graph's runs are not ours to order. The claim still is.
+//   H5. What it saves it saves as long as the thread is its own (fenced.ts), whichever checkpointer was put into the graph.
 
-import { isCommand, type LangGraphRunnableConfig } from "@langchain/langgraph";
+import { type BaseCheckpointSaver, isCommand, type LangGraphRunnableConfig } from "@langchain/langgraph";
 import { isThreadId, ToolgateError } from "../contracts/index.js";
+import { fenced } from "./fenced.js";
 import type { Host } from "./host.js";
 import { type Lease, takeThread } from "./lease.js";
 import { pumped } from "./pump.js";
@@ -18,11 +20,15 @@ const LEASE = "__toolgate_lease";
 /** Set by LangGraph, to a function, where a graph runs inside of another one: no client can send one. */
 const INSIDE = "__pregel_read";
 
+/** Where LangGraph looks for a checkpointer before it takes the graph's own. */
+const SAVER = "__pregel_checkpointer";
+
 type Options = Partial<LangGraphRunnableConfig>;
 
 /** What of LangGraph's compiled graph is wrapped. `withConfig` makes another of the same class, so it stays wrapped. */
 interface Runs {
   config?: Options;
+  checkpointer?: BaseCheckpointSaver | boolean;
   _streamIterator(input: unknown, options?: Options): AsyncGenerator<unknown>;
   getState(config: Options, options?: object): Promise<{ tasks: readonly { interrupts: readonly unknown[] }[] }>;
   getStateHistory(config: Options, options?: object): AsyncIterableIterator<unknown>;
@@ -42,7 +48,8 @@ export function held<G extends object>(graph: G, host: Host): G {
       }
       const lease = await takeThread(host, threadId); // H1
       const run = super._streamIterator.bind(this);
-      const options_ = { ...options, configurable: { ...options?.configurable, [LEASE]: lease } };
+      const saver = typeof this.checkpointer === "object" ? fenced(this.checkpointer, threadId, lease) : undefined;
+      const options_ = { ...options, configurable: { ...options?.configurable, [LEASE]: lease, [SAVER]: saver } };
       yield* pumped(
         async function* (this: HeldGraph) {
           try {

@@ -3,8 +3,8 @@
 import { inspect } from "node:util";
 import { emptyCheckpoint } from "@langchain/langgraph-checkpoint";
 import pg from "pg";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { storeFailed } from "../../src/adapters/postgres/failure.js";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { kindOf, storeFailed } from "../../src/adapters/postgres/failure.js";
 import { createToolgate } from "../../src/index.js";
 import {
   approve,
@@ -114,6 +114,50 @@ describe("a connection that is lost", () => {
     const { ref } = await host.results.put("t1", "body");
     expect(await host.results.read("t1", ref)).toBe("body");
     expect(proxy.lost).toBe(2);
+  });
+});
+
+describe("a connection that goes silent", () => {
+  // As by default, an answer is waited for as long as patience lasts. On one connection at a time, what is asked next can
+  // only be answered where the silent one has been given up.
+  const silent = { clock: "host", max: 1, answerMs: 250, patienceMs: 250 } as const;
+
+  it("P4 S2 after a claim or a begin was stored: told as if nothing had been, and stored once", async () => {
+    const host = at.open(proxy.url(url), silent);
+    await propose(host, [operation()]);
+    proxy.lose("silence", "SELECT stored");
+    expect(await claimOne(host, operation())).toMatchObject({ kind: "claimed", fence: 1, attempt: 1, seq: 1 });
+    proxy.lose("silence", "SELECT stored");
+    expect(await host.ledger.begin(operation().id, 1)).toMatchObject({ kind: "dispatching" });
+    expect(proxy.lost).toBe(2);
+    expect(await ask("SELECT state, seq::int FROM toolgate_operations")).toEqual([{ state: "dispatching", seq: 1 }]);
+    expect(await ask("SELECT version::int FROM toolgate_threads")).toEqual([{ version: 3 }]);
+  });
+
+  it("P4 S2 once more, when asked whether the write is in: it is asked again on another", async () => {
+    const heard = (text: string) => {
+      if (text.includes("ANY(recent)") && proxy.lost === 1) proxy.lose("silence", "ANY(recent)");
+    };
+    const host = at.open(proxy.url(url), { ...silent, heard });
+    await propose(host, [operation()]);
+    proxy.lose("silence", "SELECT stored");
+    expect(await claimOne(host, operation())).toMatchObject({ kind: "claimed", fence: 1, attempt: 1, seq: 1 });
+    expect(proxy.lost).toBe(2);
+  });
+
+  it("while migrating, at a read, a heartbeat or a result: it is asked again on another", async () => {
+    const host = at.open(proxy.url(url), silent);
+    proxy.lose("silence", "CREATE TABLE toolgate_clock");
+    await propose(host, [operation()]);
+    await claimOne(host, operation());
+    proxy.lose("silence", "UNION ALL");
+    expect((await host.ledger.proposal("p1"))?.calls).toHaveLength(1);
+    proxy.lose("silence", "holder_until = CASE");
+    expect(await host.ledger.renew(owner("a"), 15_000)).toBe(true);
+    proxy.lose("silence", "INSERT INTO toolgate_results");
+    const { ref } = await host.results.put("t1", "body");
+    expect(await host.results.read("t1", ref)).toBe("body");
+    expect(proxy.lost).toBe(4);
   });
 });
 
@@ -232,32 +276,95 @@ describe("a database that is not there", () => {
       "does not listen",
       () => withPassword((there) => Object.assign(there, { port: "1" })),
       "check that the database runs and can be reached, then try again; what was stored stays",
+      "tried again",
+    ],
+    [
+      "has no socket",
+      () => withPassword((there) => there.searchParams.set("host", "/nowhere")),
+      "check that the database runs and can be reached, then try again; what was stored stays",
+      "tried again",
     ],
     [
       "has a name that is none",
       () => `postgresql://someone:${secret}@[half/base`,
       "write `store.url` as postgresql://user:password@host:port/database",
     ],
+    [
+      "has a name that cannot be read",
+      () => `postgresql://someone%ff:${secret}@127.0.0.1/base`,
+      "write `store.url` as postgresql://user:password@host:port/database",
+    ],
+    [
+      "is given no password",
+      () => Object.assign(new URL(url), { password: "" }).href,
+      "check the user and the password in `store.url`",
+    ],
+    [
+      "is checked by a certificate that is not there",
+      () => withPassword((there) => there.searchParams.set("sslrootcert", "/nowhere/root.crt")),
+      "check the files that `store.url` names (sslrootcert, sslcert, sslkey)",
+    ],
+    [
+      "has a key that is a folder",
+      () => withPassword((there) => there.searchParams.set("sslkey", "/")),
+      "check the files that `store.url` names (sslrootcert, sslcert, sslkey)",
+    ],
+    [
+      "does not do SSL",
+      () => withPassword((there) => there.searchParams.set("sslmode", "verify-full")),
+      "leave `sslmode` out of `store.url`, or switch SSL on in the database",
+    ],
+    [
+      "is to be verified by nothing",
+      () => withPassword((there) => (there.search += "&uselibpqcompat=true&sslmode=verify-ca")),
+      "change `sslmode` in `store.url` as the message says, or leave it out",
+    ],
   ] as const;
-  it.each(cases)("%s: store_failed, with what to do and without the password (C144)", async (_, broken, hint) => {
-    const there = broken();
-    const host = at.open(there, { clock: "host", patienceMs: 100 });
-    const password = new URL(url).password;
-    const everything = [
-      () => host.ledger.threads(),
-      () => propose(host, [operation()]),
-      () => host.results.put("t1", "body"),
-      () => host.checkpointer.getTuple({ configurable: { thread_id: "t1" } }),
-    ];
-    for (const call of everything) {
-      const error = await call().then(
-        () => undefined,
-        (error: unknown) => error,
-      );
-      expect(error).toMatchObject({ code: "store_failed", hint });
-      const said = inspect(error, { depth: 10, showHidden: true });
-      expect(said).not.toContain(there);
-      for (const word of [secret, decodeURIComponent(secret), password]) expect(said).not.toContain(word);
+  it.each(cases)(
+    "%s: store_failed, with what to do and without the password (C144)",
+    async (...[, broken, hint, again]) => {
+      const there = broken();
+      const host = at.open(there, { clock: "host", patienceMs: 100 });
+      const connects = vi.spyOn(pg.Pool.prototype, "connect");
+      const password = new URL(url).password;
+      const everything = [
+        () => host.ledger.threads(),
+        () => propose(host, [operation()]),
+        () => host.results.put("t1", "body"),
+        () => host.checkpointer.getTuple({ configurable: { thread_id: "t1" } }),
+      ];
+      for (const call of everything) {
+        connects.mockClear();
+        const error = await call().then(
+          () => undefined,
+          (error: unknown) => error,
+        );
+        expect(error).toMatchObject({ code: "store_failed", hint });
+        if (again) expect(connects.mock.calls.length).toBeGreaterThan(1);
+        else expect(connects).toHaveBeenCalledTimes(1); // F3
+        const said = inspect(error, { depth: 10, showHidden: true });
+        expect(said).not.toContain(there);
+        for (const word of [secret, decodeURIComponent(secret), password]) expect(said).not.toContain(word);
+      }
+      connects.mockRestore();
+    },
+  );
+
+  it.each([
+    ["SELF_SIGNED_CERT_IN_CHAIN", /certificate/],
+    ["CERT_HAS_EXPIRED", /certificate/],
+    ["UNABLE_TO_VERIFY_LEAF_SIGNATURE", /certificate/],
+    ["ERR_TLS_CERT_ALTNAME_INVALID", /certificate/],
+    ["ERR_OSSL_PEM_NO_START_LINE", /sslrootcert, sslcert, sslkey/],
+  ])("F3 has a certificate that does not do, %s: a fault, with what to do", (code, hint) => {
+    const error = Object.assign(new Error("it does not do"), { code });
+    expect(kindOf(error, false)).toBe("fault");
+    expect(storeFailed(error, [])).toMatchObject({ hint: expect.stringMatching(hint) });
+  });
+
+  it("F1 an error after a statement was sent is no fault of the connection string, whatever it says", () => {
+    for (const code of ["ENOENT", "ERR_OSSL_EVP_BAD_DECRYPT", "CERT_HAS_EXPIRED"]) {
+      expect(kindOf(Object.assign(new Error("SASL"), { code }), true)).toBe("lost");
     }
   });
 

@@ -3,14 +3,17 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
+export type Loss = "request" | "answer" | "silence";
+
 export interface PostgresProxy {
   /** The same database, through the proxy. */
   url(of: string): string;
   /**
    * Loses the next message of a client that has this text in it, and the connection with it: before it reaches the server
-   * (`request`), or when the server has answered it (`answer`).
+   * (`request`), or when the server has answered it (`answer`). Or loses its answer and all that follow on the connection,
+   * which stays open: `silence`.
    */
-  lose(what: "request" | "answer", text: string): void;
+  lose(what: Loss, text: string): void;
   /** How many were lost. */
   readonly lost: number;
   close(): Promise<void>;
@@ -19,11 +22,11 @@ export interface PostgresProxy {
 export async function startProxy(server: string): Promise<PostgresProxy> {
   const { hostname, port } = new URL(server);
   const sockets = new Set<Socket>();
-  let plan: { readonly what: "request" | "answer"; readonly text: string } | undefined;
+  let plan: { readonly what: Loss; readonly text: string } | undefined;
   let lost = 0;
   const listening = createServer((client) => {
     const upstream = connect(Number(port), hostname);
-    let silent = false;
+    let losing: Loss | undefined;
     const end = () => {
       client.destroy();
       upstream.destroy();
@@ -38,15 +41,15 @@ export async function startProxy(server: string): Promise<PostgresProxy> {
     client.on("data", (bytes) => {
       if (plan && bytes.includes(plan.text)) {
         lost += 1;
-        silent = plan.what === "answer";
+        losing = plan.what;
         plan = undefined;
-        if (!silent) return end();
+        if (losing === "request") return end();
       }
       upstream.write(bytes);
     });
     upstream.on("data", (bytes) => {
-      if (silent) return end(); // it has been done
-      client.write(bytes);
+      if (losing === "answer") return end(); // it has been done
+      if (losing === undefined) client.write(bytes);
     });
   }).listen(0, "127.0.0.1");
   await once(listening, "listening");

@@ -7,6 +7,7 @@ import { createLedger } from "../../src/adapters/ledger/core.js";
 import { get, type Question, type Steps, type Store, type Tables } from "../../src/adapters/ledger/tables.js";
 import { type Connection, connect } from "../../src/adapters/postgres/connection.js";
 import { key } from "../../src/adapters/postgres/keys.js";
+import { alone } from "../../src/adapters/postgres/schema.js";
 import { postgresStore } from "../../src/adapters/postgres/store.js";
 import type { OperationRow, Verdict } from "../../src/contracts/index.js";
 import type { ModelRequestRecord } from "../../src/execution/ledger.js";
@@ -77,6 +78,59 @@ describe("migrations", () => {
     expect(await ask(url, "SELECT tablename FROM pg_tables WHERE schemaname = current_schema()")).toEqual([
       { tablename: "toolgate_migrations" },
     ]);
+  });
+
+  it("M2 another host is at it and does not go on: said so after patience, and nobody is left waiting for it", async () => {
+    const url = await at.server().freshDatabase(); // the lock is a database's
+    const waiting = `SELECT count(*)::int AS hosts FROM pg_stat_activity WHERE datname = current_database()
+      AND application_name = 'toolgate' AND (wait_event_type = 'Lock' OR xact_start IS NOT NULL)`;
+    const taken = {
+      code: "store_failed",
+      message: "the Postgres store failed: another host is setting up or migrating the tables",
+      hint: "wait until the other is done, or end it, then try again",
+    };
+    const host = at.open(url, { clock: "host", patienceMs: 50 });
+    const checkpoints = () => host.checkpointer.getTuple({ configurable: { thread_id: "t" } });
+    await using(url, async (other) => {
+      const turn = async (work: () => Promise<void>) => {
+        await other.query("SELECT pg_advisory_lock(hashtextextended('toolgate schema', 0))");
+        await work();
+        expect((await other.query(waiting)).rows).toEqual([{ hosts: 0 }]);
+        await other.query("SELECT pg_advisory_unlock_all()");
+      };
+      await turn(async () => {
+        await expect(host.ledger.threads()).rejects.toMatchObject(taken);
+        await expect(host.results.put("t", "body")).rejects.toMatchObject(taken);
+      });
+      expect(await host.ledger.threads()).toEqual([]);
+      await turn(async () => {
+        await expect(checkpoints()).rejects.toMatchObject(taken);
+        expect(await at.open(url).ledger.threads()).toEqual([]); // tables that are there need no turn
+      });
+      expect(await checkpoints()).toBeUndefined();
+    });
+  });
+
+  it("M2 a host that stops in its turn is ended by the database, and another that does goes on", async () => {
+    const url = await at.server().freshDatabase();
+    const [first, second] = [open(url), open(url)];
+    const turn = (connection: Connection, work: Parameters<typeof alone>[1]) =>
+      connection.again(() => connection.session((session) => alone(session, work)));
+    const timeouts: unknown[] = [];
+    let turns = 0;
+    await first.again(() =>
+      first.session((session) =>
+        alone(session, async () => {
+          turns += 1;
+          timeouts.push(...(await session.query("SHOW idle_in_transaction_session_timeout")).rows);
+          if (turns > 1) return;
+          await session.query("SET LOCAL idle_in_transaction_session_timeout = 20"); // sooner, for the test
+          await turn(second, async () => undefined);
+        }),
+      ),
+    );
+    expect(turns).toBe(2);
+    expect(timeouts[0]).toEqual({ idle_in_transaction_session_timeout: "10s" });
   });
 
   it("opening connects to nothing; a start that failed is made again by the next use", async () => {

@@ -38,7 +38,8 @@ export async function runPlan(plan: Plan, broken: Broken = {}): Promise<Ran> {
       if (owner.machine !== eyes.machine) return "unknown";
       const other = cast.processes.get(owner.pid);
       if (other === undefined || other.process.crashed) return "gone";
-      return other.process !== eyes || other.holds(owner.instance, key) ? "alive" : "gone";
+      if (other.process !== eyes) return "running";
+      return other.holds(owner.instance, key) ? "alive" : "gone";
     },
     () => threads,
     broken.ledger,

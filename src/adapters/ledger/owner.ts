@@ -1,7 +1,7 @@
 // Owner: who runs an operation, and whether a row's owner may still act.
 //
 //   W1. "gone" is said only of what certainly cannot act any more; what cannot be told is "unknown", and the lease
-//       decides.
+//       decides. So it does for a process that runs: it may have been stopped, or cut off from the store, or have let go.
 //   W2. A process is told from a later one with its number by its start time.
 //   W3. Another boot or PID namespace is another machine: its process numbers mean nothing here. The boot counts because
 //       machines made from one image may share everything else.
@@ -69,11 +69,11 @@ function livenessFrom(here: Owner): OwnerLiveness {
   };
 }
 
-function otherProcess(owner: Owner): "alive" | "gone" | "unknown" {
+function otherProcess(owner: Owner): "running" | "gone" | "unknown" {
   if (!exists(owner.pid)) return "gone";
   const started = startTime(owner.pid);
   if (started === undefined) return exists(owner.pid) ? "unknown" : "gone";
-  return started === owner.started ? "alive" : "gone";
+  return started === owner.started ? "running" : "gone";
 }
 
 function exists(pid: number): boolean {

@@ -7,7 +7,7 @@ import {
   type OperationRow,
   type Owner,
   rejected,
-  ToolgateError,
+  takenOver,
 } from "../../contracts/index.js";
 import { type Moment, outlived } from "../../execution/clock.js";
 import { type Asked, runKey } from "../../execution/ledger.js";
@@ -50,18 +50,13 @@ export function* heldByOther(session: Session, threadId: string, run: Owner): St
 
 export function holderGone(session: Session, threadId: string, { owner, leaseUntil }: Holder): boolean {
   const life = session.liveness(owner, runKey(threadId));
-  return life === "gone" || (life === "unknown" && leaseUntil <= session.now);
+  return life === "gone" || (life !== "alive" && leaseUntil <= session.now);
 }
 
 /** Throws `already_running` when the thread is not the run's own. Whoever names no run is not held to it. */
 export function* mustHold({ tables }: Session, threadId: string, run: Owner | undefined): Steps<void> {
   if (run === undefined || sameOwner((yield* get(tables.holder(threadId)))?.owner, run)) return;
-  throw new ToolgateError(
-    "already_running",
-    `thread \`${threadId}\` was taken over by another run`,
-    "wait for that run to end, then run the thread again",
-    { data: { threadId } },
-  );
+  throw takenOver(threadId);
 }
 
 export function sameOwner(a: Owner | undefined, b: Owner): boolean {

@@ -3,11 +3,13 @@
 //   L7. A write runs as one IMMEDIATE transaction with synchronous=FULL: when its promise resolves it survives SIGKILL.
 
 import type Database from "better-sqlite3";
+import type { Owner } from "../../contracts/index.js";
 import type { Ledger, LedgerDeps } from "../../execution/ledger.js";
 import { createLedger } from "./core.js";
 import { guarded, openStore } from "./open.js";
+import { sameOwner } from "./session.js";
 import { sqliteTables } from "./sqlite-tables.js";
-import { type Reach, runNow, type Steps, type Tables } from "./tables.js";
+import { get, type Reach, runNow, type Steps, type Tables } from "./tables.js";
 
 /**
  * A ledger in a SQLite file (made if missing, with its folder) or in an open database. Migrates it to this version.
@@ -29,4 +31,10 @@ export function createSqliteLedger(db: Database.Database | string, deps: LedgerD
     },
     deps,
   );
+}
+
+/** Tells, inside a transaction of whoever asks, whether a thread of the ledger in this file is a run's own. (L8) */
+export function sqliteHolds(db: Database.Database): (threadId: string, run: Owner) => boolean {
+  const tables = sqliteTables(openStore(db));
+  return (threadId, run) => sameOwner(runNow(get(tables.holder(threadId)))?.owner, run);
 }

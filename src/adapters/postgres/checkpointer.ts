@@ -23,14 +23,18 @@ import type { Connection } from "./connection.js";
 import { OneStatementSaver } from "./saver.js";
 import { alone, type Session } from "./schema.js";
 
-export function postgresCheckpointer(connection: Connection): BaseCheckpointSaver {
-  return new PostgresCheckpointer(connection);
+/** `fenced`: what a run saves is saved while the thread is its own, by the ledger in the same database. */
+export function postgresCheckpointer(connection: Connection, fenced = true): BaseCheckpointSaver {
+  return new PostgresCheckpointer(connection, fenced);
 }
 
 class PostgresCheckpointer extends BaseCheckpointSaver {
   private saver: Promise<OneStatementSaver> | undefined;
 
-  constructor(private readonly connection: Connection) {
+  constructor(
+    private readonly connection: Connection,
+    private readonly fenced: boolean,
+  ) {
     super(new CheckpointSerializer());
   }
 
@@ -98,7 +102,7 @@ class PostgresCheckpointer extends BaseCheckpointSaver {
         alone(session, () => new PostgresSaver(only(session), this.serde, options).setup()),
       ),
     );
-    return new OneStatementSaver(connection.pool, this.serde, options);
+    return new OneStatementSaver(connection.pool, this.serde, { ...options, fenced: this.fenced });
   }
 }
 

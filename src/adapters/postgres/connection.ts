@@ -2,17 +2,19 @@
 //
 //   P1. Each statement stands alone: no session state, no named statement, no lock that outlives it. So a pooler that gives
 //       each transaction another connection changes nothing.
-//   P2. A connection that dies, idle or in use, ends nothing but what was under way on it.
+//   P2. A connection that dies, idle or in use, ends nothing but what was under way on it. One that does not answer is given
+//       up, as one that died: nothing more is asked on it.
 //   P3. Nothing connects before it is needed. The first use migrates; one that failed is tried again by the next.
-//   P4. What may succeed in a moment is tried again for `patienceMs` at most.
+//   P4. What may succeed in a moment is tried again for `patienceMs` at most, from its first failure on: however long that
+//       one took to be told, there is time to ask again on another connection.
 
 import pg from "pg";
 import { ToolgateError } from "../../contracts/index.js";
 import { isSound, kindOf, storeFailed } from "./failure.js";
 import { migrate, type Session } from "./schema.js";
 
-/** Milliseconds to wait for a connection, or for a statement's answer. */
 const ANSWER_MS = 5_000;
+const PATIENCE_MS = 5_000;
 const CONNECTIONS = 10;
 
 /** A row as it comes from Postgres. */
@@ -43,7 +45,7 @@ export interface Connection {
   patience(): (error: unknown) => Promise<void>;
   /** Migrates, once. (P3) */
   ready(): Promise<void>;
-  /** Runs several statements on one connection. */
+  /** Runs several statements on one connection, which is given up when one fails. */
   session<T>(run: (session: Session) => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
@@ -56,20 +58,22 @@ export interface ConnectionOptions {
   readonly max?: number;
   /** Transactions after which a connection is given up. @default as many as it lives for */
   readonly maxUses?: number;
-  /** Milliseconds within which what fails is tried again. @default 5000 */
+  /** Milliseconds to wait for a connection, or for a statement's answer. @default 5000 */
+  readonly answerMs?: number;
+  /** Milliseconds from its first failure on within which what fails is tried again. @default 5000 */
   readonly patienceMs?: number;
   readonly heard?: Heard;
 }
 
 export function connect(url: string, options: ConnectionOptions = {}): Connection {
-  const { max = CONNECTIONS, maxUses, patienceMs = 5_000, heard } = options;
+  const { max = CONNECTIONS, maxUses, answerMs = ANSWER_MS, patienceMs = PATIENCE_MS, heard } = options;
   const secrets = secretsOf(url);
   const pool = new pg.Pool({
     connectionString: url,
     max,
     ...(maxUses === undefined ? {} : { maxUses }),
-    connectionTimeoutMillis: ANSWER_MS,
-    query_timeout: 2 * ANSWER_MS, // for whoever sets none: a connection that went silent answers nobody, ever
+    connectionTimeoutMillis: answerMs,
+    query_timeout: 2 * answerMs, // for whoever sets none: a connection that went silent answers nobody, ever
     keepAlive: true,
     application_name: "toolgate",
   });
@@ -79,12 +83,13 @@ export function connect(url: string, options: ConnectionOptions = {}): Connectio
   let closed: Promise<void> | undefined;
 
   const patience = () => {
-    const started = performance.now();
+    let failedAt: number | undefined;
     let wait = 10;
     return async (error: unknown) => {
       const cause = error instanceof StatementError ? error.error : error;
       const kind = error instanceof StatementError ? error.kind : kindOf(error, true);
-      if (kind === "fault" || closed || performance.now() - started + wait > patienceMs) {
+      failedAt ??= performance.now();
+      if (kind === "fault" || closed || performance.now() - failedAt + wait > patienceMs) {
         throw closed && kind !== "fault" ? isClosed() : storeFailed(cause, secrets);
       }
       await pause(wait * (0.5 + Math.random()));
@@ -101,11 +106,16 @@ export function connect(url: string, options: ConnectionOptions = {}): Connectio
       }
     }
   };
-  const session = async <T>(run: (session: Session) => Promise<T>): Promise<T> => {
+  const taken = async (): Promise<pg.PoolClient> => {
     if (closed) throw isClosed();
-    const client = await pool.connect().catch((error: unknown) => {
+    try {
+      return await pool.connect(); // throws, too: where the connection string is none, or names a file that is none
+    } catch (error) {
       throw new StatementError(error, false);
-    });
+    }
+  };
+  const session = async <T>(run: (session: Session) => Promise<T>): Promise<T> => {
+    const client = await taken();
     let broken = true;
     try {
       const result = await run(client as unknown as Session);
@@ -116,14 +126,11 @@ export function connect(url: string, options: ConnectionOptions = {}): Connectio
     }
   };
   const once = async (text: string, values: readonly unknown[] = []): Promise<Cells[]> => {
-    if (closed) throw isClosed();
-    const client = await pool.connect().catch((error: unknown) => {
-      throw new StatementError(error, false);
-    });
+    const client = await taken();
     heard?.(text, values);
     let sound = true;
     try {
-      const asked = { text, values: [...values], query_timeout: ANSWER_MS };
+      const asked = { text, values: [...values], query_timeout: answerMs };
       return (await client.query(asked)).rows as Cells[];
     } catch (error) {
       sound = isSound(error);

@@ -17,7 +17,10 @@ export interface PostgresStores {
   close(): Promise<void>;
 }
 
-export type PostgresOptions = Pick<StoreOptions, "clock"> & ConnectionOptions;
+export interface PostgresOptions extends Pick<StoreOptions, "clock">, ConnectionOptions {
+  /** Whether runs hold their threads in this ledger, so that what they save is held to it. @default true */
+  readonly fenced?: boolean;
+}
 
 /**
  * Opens stores on a database by its connection string. Connects and migrates at the first use, so nothing fails here;
@@ -25,12 +28,12 @@ export type PostgresOptions = Pick<StoreOptions, "clock"> & ConnectionOptions;
  * `clock: "host"`, which is for tests.
  */
 export function openPostgres(url: string, deps: LedgerDeps, options: PostgresOptions = {}): PostgresStores {
-  const { clock = "database", ...rest } = options;
+  const { clock = "database", fenced = true, ...rest } = options;
   const connection = connect(url, rest);
   return {
     ledger: createLedger(postgresStore(connection, { clock, now: deps.now }), deps),
     results: postgresResults(connection),
-    checkpointer: postgresCheckpointer(connection),
+    checkpointer: postgresCheckpointer(connection, fenced),
     close: () => connection.close(),
   };
 }

@@ -3,6 +3,8 @@
 //   D1. A delta channel is rebuilt from two queries, however many ancestors it has.
 //   D2. A checkpoint, or a task's writes, are one statement, which is one transaction.
 //   D3. The tables and rows are LangGraph's: every checkpoint its saver wrote can be read, and it can read ours.
+//   D4. What a run saves is saved while the thread is its own, by the ledger beside it; else `already_running`. The thread's
+//       row is locked for it: whoever takes the thread over waits, and then finds what was saved.
 
 import type { RunnableConfig } from "@langchain/core/runnables";
 import {
@@ -16,6 +18,8 @@ import {
 } from "@langchain/langgraph-checkpoint";
 import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
 import pg from "pg";
+import { type Owner, RUN, takenOver } from "../../contracts/index.js";
+import { key, ownerKey } from "./keys.js";
 
 interface Place {
   readonly thread: string;
@@ -34,19 +38,22 @@ interface HistoryRow {
 }
 
 export class OneStatementSaver extends PostgresSaver {
-  private readonly tables: Readonly<Record<"checkpoints" | "blobs" | "writes", string>>;
+  private readonly tables: Readonly<Record<"checkpoints" | "blobs" | "writes" | "threads", string>>;
+  private readonly fenced: boolean;
 
   constructor(
     private readonly connections: pg.Pool,
     serde: SerializerProtocol,
-    options: { readonly schema: string },
+    options: { readonly schema: string; readonly fenced: boolean },
   ) {
-    super(connections, serde, options);
+    super(connections, serde, { schema: options.schema });
+    this.fenced = options.fenced;
     const schema = pg.escapeIdentifier(options.schema);
     this.tables = {
       checkpoints: `${schema}.checkpoints`,
       blobs: `${schema}.checkpoint_blobs`,
       writes: `${schema}.checkpoint_writes`,
+      threads: `${schema}.toolgate_threads`,
     };
   }
 
@@ -59,12 +66,16 @@ export class OneStatementSaver extends PostgresSaver {
     const { thread, ns, id: parent } = placeOf(config);
     const blobs = await this._dumpBlobs(thread, ns, checkpoint.channel_values, newVersions);
     const { checkpoints, blobs: table } = this.tables;
-    await this.connections.query(
-      `WITH blobs AS (INSERT INTO ${table} (thread_id, checkpoint_ns, channel, version, type, blob)
-         SELECT $1, $2, * FROM unnest($7::text[], $8::text[], $9::text[], $10::bytea[]) ON CONFLICT DO NOTHING)
-       INSERT INTO ${checkpoints} (thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, checkpoint, metadata)
-         VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (thread_id, checkpoint_ns, checkpoint_id)
-         DO UPDATE SET checkpoint = excluded.checkpoint, metadata = excluded.metadata`,
+    await this.save(
+      config,
+      `blobs AS (INSERT INTO ${table} (thread_id, checkpoint_ns, channel, version, type, blob)
+         SELECT $1, $2, b.* FROM mine, unnest($7::text[], $8::text[], $9::text[], $10::bytea[]) b
+         ON CONFLICT DO NOTHING),
+       saved AS (INSERT INTO ${checkpoints}
+           (thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, checkpoint, metadata)
+         SELECT $1, $2, $3, $4::text, $5::jsonb, $6::jsonb FROM mine
+         ON CONFLICT (thread_id, checkpoint_ns, checkpoint_id)
+         DO UPDATE SET checkpoint = excluded.checkpoint, metadata = excluded.metadata)`,
       [
         ...[thread, ns, checkpoint.id, parent ?? null],
         ...[this._dumpCheckpoint(checkpoint), await this._dumpMetadata(metadata)],
@@ -84,16 +95,33 @@ export class OneStatementSaver extends PostgresSaver {
     const conflict = over
       ? "DO UPDATE SET channel = excluded.channel, type = excluded.type, blob = excluded.blob"
       : "DO NOTHING";
-    await this.connections.query(
-      `INSERT INTO ${this.tables.writes} (thread_id, checkpoint_ns, checkpoint_id, task_id, idx, channel, type, blob)
-       SELECT $1, $2, $3, $4, * FROM unnest($5::int[], $6::text[], $7::text[], $8::bytea[])
-       ON CONFLICT (thread_id, checkpoint_ns, checkpoint_id, task_id, idx) ${conflict}`,
+    await this.save(
+      config,
+      `saved AS (INSERT INTO ${this.tables.writes}
+           (thread_id, checkpoint_ns, checkpoint_id, task_id, idx, channel, type, blob)
+         SELECT $1, $2, $3, $4, w.* FROM mine, unnest($5::int[], $6::text[], $7::text[], $8::bytea[]) w
+         ON CONFLICT (thread_id, checkpoint_ns, checkpoint_id, task_id, idx) ${conflict})`,
       [
         ...[thread, ns, id, taskId],
         ...[rows.map((row) => row[4]), rows.map((row) => row[5]), rows.map((row) => row[6])],
         rows.map((row) => Buffer.from(row[7])),
       ],
     );
+  }
+
+  /** Runs what stores rows out of `mine`: one empty row while the thread is the run's own, none after. (D4) */
+  private async save(config: RunnableConfig, text: string, values: readonly unknown[]): Promise<void> {
+    const { thread_id, [RUN]: run } = config.configurable ?? {};
+    const held = this.fenced && run !== undefined;
+    const [thread, holder] = [values.length + 1, values.length + 2].map((at) => `$${at}`);
+    const mine = held
+      ? `SELECT FROM ${this.tables.threads} WHERE thread = ${thread} AND holder_key = ${holder} FOR SHARE`
+      : "SELECT";
+    const { rowCount } = await this.connections.query(`WITH mine AS (${mine}), ${text} SELECT FROM mine`, [
+      ...values,
+      ...(held ? [key(thread_id), ownerKey(run as Owner)] : []),
+    ]);
+    if (rowCount === 0) throw takenOver(thread_id);
   }
 
   override async getDeltaChannelHistory(options: {

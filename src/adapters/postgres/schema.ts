@@ -1,20 +1,25 @@
 // Schema: what toolgate keeps in Postgres, in the schema a connection starts in, as versioned migrations.
 //
 //   M1. `toolgate_migrations` names the versions applied. A migration, once released, never changes.
-//   M2. Hosts that start at once take turns by an advisory lock; each migration is there whole or not at all.
+//   M2. Hosts that start at once take turns by an advisory lock; each migration is there whole or not at all. None waits in
+//       the database for its turn: it asks again. A host that stops in its turn loses it after `IDLE_MS`.
 //   M3. A database written by a later version is refused before anything in it is changed.
 //
 // Nouns stand as JSON text in `body`; beside it is what they are found by, and what changes more often than they do.
 
 import { ToolgateError } from "../../contracts/index.js";
+import { isSound } from "./failure.js";
 
 /** What one session of Postgres is asked through. */
 export interface Session {
   query(text: string, values?: unknown[]): Promise<{ rows: unknown[] }>;
 }
 
-/** Names the lock that whoever changes the schema holds. */
-const LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('toolgate schema', 0))";
+/** Takes the lock that whoever changes the schema holds, if nobody does. */
+const LOCK = "SELECT pg_try_advisory_xact_lock(hashtextextended('toolgate schema', 0)) AS taken";
+
+/** Milliseconds without a statement after which the database ends the turn of a host. */
+const IDLE_MS = 10_000;
 
 /** Asks the catalog itself: `to_regclass` may remember within a transaction that a table was not there. */
 const THERE = "SELECT FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'toolgate_migrations'";
@@ -124,15 +129,29 @@ export async function migrate(session: Session): Promise<void> {
   });
 }
 
-/** Runs what changes the schema in a transaction that no other host's overlaps. (M2) */
+/** Another host's turn, under the code that Postgres gives a lock it does not wait for. */
+class Taken extends Error {
+  readonly code = "55P03";
+  constructor() {
+    super("another host is setting up or migrating the tables");
+  }
+}
+
+/**
+ * Runs what changes the schema in a transaction that no other host's overlaps. Throws while it is another's turn; that may
+ * be tried again in a moment. (M2)
+ */
 export async function alone(session: Session, change: () => Promise<void>): Promise<void> {
   await session.query("BEGIN");
   try {
-    await session.query(LOCK);
+    await session.query(`SET LOCAL idle_in_transaction_session_timeout = ${IDLE_MS}`);
+    const [lock] = (await session.query(LOCK)).rows as { readonly taken: boolean }[];
+    if (!lock?.taken) throw new Taken();
     await change();
     await session.query("COMMIT");
   } catch (error) {
-    await session.query("ROLLBACK").catch(() => undefined); // what failed is the first error, not this one
+    // What failed is the first error, not this one. A connection that does not answer would not answer this either.
+    if (isSound(error)) await session.query("ROLLBACK").catch(() => undefined);
     throw error;
   }
 }

@@ -4,6 +4,7 @@
 //   K2. The rows are LangGraph's: the same tables, and every checkpoint its saver wrote can be read.
 //   K3. What was put is on disk when `put` and `putWrites` return (`synchronous=FULL`).
 //   K4. A file that cannot be written is told as `store_failed`, as by the ledger beside it.
+//   K5. What a run saves is saved while the thread is its own, by the ledger in the same transaction; else `already_running`.
 //
 // A checkpoint repeats the whole small state at every step, so its blob is kept deflated, under a type of its own. The
 // names of the channels it holds stand beside it: the walk over ancestors then opens no blob but the one it ends at.
@@ -15,9 +16,12 @@ import {
   type CheckpointMetadata,
   copyCheckpoint,
   type DeltaChannelHistory,
+  type PendingWrite,
+  WRITES_IDX_MAP,
 } from "@langchain/langgraph-checkpoint";
 import { SqliteSaver } from "@langchain/langgraph-checkpoint-sqlite";
 import Database from "better-sqlite3";
+import { type Owner, RUN, takenOver } from "../../contracts/index.js";
 import { guarded } from "../ledger/open.js";
 import { CheckpointSerializer } from "./checkpoint-serde.js";
 
@@ -30,17 +34,19 @@ const DEFLATED = "json+deflate";
 /** A third of the default's time for a few percent more bytes: a full copy of a long thread is on some turn's way. */
 const DEFLATE_LEVEL = 3;
 
-/** Opens the checkpointer on a file, or on a database that is already open. Close it with `saver.db.close()`. */
-export function openCheckpointer(path: string | Database.Database): SqliteSaver {
+/** Whether a thread is a run's own, asked inside of a transaction. */
+export type Holds = (threadId: string, run: Owner) => boolean;
+
+/**
+ * Opens the checkpointer on a file, or on a database that is already open. Close it with `saver.db.close()`. `holds` asks
+ * the ledger in the same file; without it a run that was taken over is not noticed here. (K5)
+ */
+export function openCheckpointer(path: string | Database.Database, holds: Holds = () => true): SqliteSaver {
   const db = typeof path === "string" ? new Database(path, { timeout: BUSY_TIMEOUT_MS }) : path;
   db.pragma("journal_mode = WAL");
   db.pragma("synchronous = FULL"); // K3
   db.pragma(`busy_timeout = ${BUSY_TIMEOUT_MS}`);
-  return new ToolgateSaver(db);
-}
-
-function raise(error: unknown): never {
-  throw error;
+  return new ToolgateSaver(db, holds);
 }
 
 class DeflatedSerializer extends CheckpointSerializer {
@@ -88,6 +94,10 @@ interface HistoryRow {
   readonly value: string | null;
 }
 
+const PUT_WRITE = (over: boolean) => `
+  INSERT ${over ? "OR REPLACE" : "OR IGNORE"} INTO writes
+    (thread_id, checkpoint_ns, checkpoint_id, task_id, idx, channel, type, value) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`;
+
 const PUT = `
   INSERT OR REPLACE INTO checkpoints
     (thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata, channels)
@@ -97,7 +107,10 @@ class ToolgateSaver extends SqliteSaver {
   private readonly prepared = new Map<string, Database.Statement>();
   private readonly json: CheckpointSerializer;
 
-  constructor(db: Database.Database) {
+  constructor(
+    db: Database.Database,
+    private readonly holds: Holds,
+  ) {
     const serializer = new DeflatedSerializer();
     super(db, serializer);
     this.json = serializer;
@@ -126,14 +139,33 @@ class ToolgateSaver extends SqliteSaver {
     const [, described] = await this.serde.dumpsTyped(metadata);
     const channels = JSON.stringify(Object.keys(checkpoint.channel_values));
     const deflated = deflateSync(whole, { level: DEFLATE_LEVEL });
-    guarded(this.db.name, () =>
-      this.statement(PUT).run(thread_id, checkpoint_ns, checkpoint.id, parent, DEFLATED, deflated, described, channels),
-    );
-    return { configurable: { thread_id, checkpoint_ns, checkpoint_id: checkpoint.id } };
+    const id = checkpoint.id;
+    this.save(config, PUT, [[thread_id, checkpoint_ns, id, parent, DEFLATED, deflated, described, channels]]);
+    return { configurable: { thread_id, checkpoint_ns, checkpoint_id: id } };
   }
 
-  override async putWrites(...args: Parameters<SqliteSaver["putWrites"]>): Promise<void> {
-    await super.putWrites(...args).catch((error: unknown) => guarded(this.db.name, () => raise(error)));
+  override async putWrites(config: RunnableConfig, writes: PendingWrite[], taskId: string): Promise<void> {
+    this.setup();
+    const { thread_id, checkpoint_ns = "", checkpoint_id } = config.configurable ?? {};
+    if (!thread_id) throw new Error('Missing "thread_id" field in passed "config.configurable".');
+    if (!checkpoint_id) throw new Error('Missing "checkpoint_id" field in passed "config.configurable".');
+    const rows = writes.map(async ([channel, value], index) => {
+      const [type, dumped] = await this.serde.dumpsTyped(value);
+      const at = WRITES_IDX_MAP[channel] ?? index;
+      return [thread_id, checkpoint_ns, checkpoint_id, taskId, at, channel, type, dumped];
+    });
+    const over = writes.every(([channel]) => channel in WRITES_IDX_MAP);
+    this.save(config, PUT_WRITE(over), await Promise.all(rows));
+  }
+
+  /** Stores rows, all or none, for a run whose thread it is. (K5) */
+  private save(config: RunnableConfig, text: string, rows: readonly unknown[][]): void {
+    const { thread_id, [RUN]: run } = config.configurable ?? {};
+    const store = this.db.transaction(() => {
+      if (run !== undefined && !this.holds(thread_id, run as Owner)) throw takenOver(thread_id);
+      for (const row of rows) this.statement(text).run(...row);
+    });
+    guarded(this.db.name, () => store.immediate());
   }
 
   override async getDeltaChannelHistory(options: {
