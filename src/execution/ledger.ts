@@ -308,11 +308,10 @@ export interface Ledger {
 }
 
 /**
- * Whether the owner of a row may still act. `alive`: it has the operation in flight, in this process. `running`: its
- * process lives, which may have been stopped or cut off, or let go of it; and `unknown`, of another machine: the lease
- * decides.
+ * Whether the owner of a row may still act. `alive`: it has the operation in flight in this very process. `unknown`: of
+ * another machine, or of a process that runs but may have been stopped, cut off, or let go of it; the lease decides.
  */
-export type OwnerLiveness = (owner: Owner, operationId: string) => "alive" | "running" | "gone" | "unknown";
+export type OwnerLiveness = (owner: Owner, operationId: string) => "alive" | "gone" | "unknown";
 
 /** What a run is known by, among the operations an owner has in flight. */
 export function runKey(threadId: string): string {

@@ -24,10 +24,7 @@ export interface Watch {
   readonly liveness: OwnerLiveness;
 }
 
-/**
- * Whether the owner of a row is gone: its process has ended, or its lease has. What is settled has no lease any more; while
- * its process runs it may still hear a late answer.
- */
+/** Whether the owner of a row is gone: its process has ended, or its lease has. */
 export function ownerGone(row: OperationRow, watch: Watch): boolean {
   if (row.owner === undefined) return true;
   const life = watch.liveness(row.owner, row.operation.id);
@@ -36,8 +33,6 @@ export function ownerGone(row: OperationRow, watch: Watch): boolean {
       return false;
     case "gone":
       return true;
-    case "running":
-      return row.state !== "settled" && (row.leaseUntil ?? 0) <= watch.now;
     case "unknown":
       return (row.leaseUntil ?? 0) <= watch.now;
   }

@@ -8,7 +8,7 @@
 //   X6. A cancelled run begins nothing more; what is in flight is settled. A write in flight is never cancelled.
 //   X7. An answer after the deadline is evidence: it is stored with the row by the process that sent.
 //   X8. What a server said is made fit to be kept before anything keeps it; what is judged is what the server said.
-//   X9. An outcome that the store does not take is kept in memory and offered again for a while; it is never found out by
+//   X9. An outcome that the store does not take is kept in memory and offered again for half a minute; it is never found out by
 //       sending again. What could not be marked `dispatching` is not sent.
 
 import {
@@ -24,8 +24,9 @@ import { classify, type Findings, type Terms } from "./classify.js";
 import type { BeginResult, Ledger, Settlement } from "./ledger.js";
 import type { Call, CallEvidence } from "./server.js";
 
-/** Milliseconds between two tries to store an outcome, and in all: a store that comes back within it has lost nothing. */
+/** Milliseconds between two tries to store an outcome. */
 const RETRY_MS = 250;
+/** Milliseconds after which no more try is begun: a store that comes back within it has lost nothing. */
 const INSIST_MS = 30_000;
 
 /** A claimed operation with its way out. */
@@ -61,6 +62,8 @@ export interface RunDeps {
   readonly keep: (result: unknown) => Promise<ResultRef>;
   /** Resolves after so many milliseconds. */
   readonly wait: (ms: number) => Promise<void>;
+  /** A clock that is never set, in milliseconds. */
+  readonly steady: () => number;
   /** Takes the wait for a late answer, which outlives the run, so that closing and read-backs wait for it. */
   readonly background: (work: Promise<unknown>, operationId: Digest) => void;
   /** Contract: must not throw. */
@@ -168,21 +171,31 @@ async function begin(
 }
 
 /** X9 */
-async function put(operation: Operation, settlement: Omit<Settlement, "operationId">, deps: RunDeps): Promise<void> {
-  const stored = await insistently(() => deps.ledger.settle({ operationId: operation.id, ...settlement }), deps);
+async function put(
+  operation: Operation,
+  settlement: Omit<Settlement, "operationId">,
+  deps: RunDeps,
+  insist = insistence(deps),
+): Promise<void> {
+  const stored = await insist(() => deps.ledger.settle({ operationId: operation.id, ...settlement }));
   if (!stored) throw deps.takenOver(operation);
 }
 
-/** Tries again what the store refused for the moment: nobody else knows what we are about to write. (X9) */
-async function insistently<T>(write: () => Promise<T>, deps: RunDeps): Promise<T> {
-  for (let waited = 0; ; waited += RETRY_MS) {
-    try {
-      return await write();
-    } catch (error) {
-      if (!isStoreFailure(error) || waited >= INSIST_MS) throw error;
-      await deps.wait(RETRY_MS);
+type Insist = <T>(write: () => Promise<T>) => Promise<T>;
+
+/** Tries again what the store refuses for the moment: nobody else knows what we are about to write. (X9) */
+function insistence(deps: RunDeps): Insist {
+  const until = deps.steady() + INSIST_MS;
+  return async (write) => {
+    for (;;) {
+      try {
+        return await write();
+      } catch (error) {
+        if (!isStoreFailure(error) || deps.steady() + RETRY_MS > until) throw error;
+        await deps.wait(RETRY_MS);
+      }
     }
-  }
+  };
 }
 
 function isStoreFailure(error: unknown): error is ToolgateError {
@@ -191,8 +204,9 @@ function isStoreFailure(error: unknown): error is ToolgateError {
 
 async function settle(dispatch: Dispatch, evidence: CallEvidence, deps: RunDeps): Promise<Ran> {
   const { operation, fence } = dispatch;
-  const { outcome, result } = await read(dispatch, evidence, deps);
-  await put(operation, { fence, outcome, sent: evidence.attempted, ...(result ? { result } : {}) }, deps);
+  const insist = insistence(deps);
+  const { outcome, result } = await read(dispatch, evidence, deps, insist);
+  await put(operation, { fence, outcome, sent: evidence.attempted, ...(result ? { result } : {}) }, deps, insist);
   return { operationId: operation.id, outcome, ...(result ? { result } : {}) };
 }
 
@@ -201,7 +215,8 @@ async function listen(dispatch: Dispatch, call: Call, deps: RunDeps): Promise<vo
   try {
     const evidence = await call.late;
     if (evidence?.response === undefined) return;
-    const { outcome, result } = await read(dispatch, evidence, deps);
+    const insist = insistence(deps);
+    const { outcome, result } = await read(dispatch, evidence, deps, insist);
     const settlement = {
       operationId: operation.id,
       fence,
@@ -209,7 +224,7 @@ async function listen(dispatch: Dispatch, call: Call, deps: RunDeps): Promise<vo
       sent: true,
       ...(result ? { result } : {}),
     };
-    await insistently(() => deps.ledger.settleLate(settlement), deps);
+    await insist(() => deps.ledger.settleLate(settlement));
   } finally {
     deps.release(operation.id);
   }
@@ -220,6 +235,7 @@ async function read(
   dispatch: Dispatch,
   evidence: CallEvidence,
   deps: RunDeps,
+  insist: Insist,
 ): Promise<{ outcome: Outcome; result?: ResultRef }> {
   const response = evidence.response;
   const arrived = response !== undefined && "result" in response && !evidence.tooLarge ? response : undefined;
@@ -227,5 +243,5 @@ async function read(
   const judged = classify(evidence, dispatch.terms, findings);
   const outcome = { ...judged, message: deps.words(judged.message) }; // X8
   if (!arrived || outcome.reason === "too_large" || outcome.reason === "malformed") return { outcome };
-  return { outcome, result: await insistently(() => deps.keep(arrived.result), deps) };
+  return { outcome, result: await insist(() => deps.keep(arrived.result)) };
 }

@@ -47,13 +47,13 @@ export interface World {
   readonly ledger: Ledger;
   readonly clock: { now: number };
   /** Owners that are not alive, by instance; or for one operation, by its id. */
-  readonly life: Map<string, "gone" | "unknown" | "running">;
+  readonly life: Map<string, "gone" | "unknown">;
   readonly deps: LedgerDeps;
 }
 
 export async function world(make: MakeLedger): Promise<World> {
   const clock = { now: START };
-  const life = new Map<string, "gone" | "unknown" | "running">();
+  const life = new Map<string, "gone" | "unknown">();
   const deps: LedgerDeps = {
     now: () => clock.now,
     liveness: (of, id) => life.get(id) ?? life.get(of.instance) ?? "alive",

@@ -68,6 +68,7 @@ async function rig(operations: readonly Operation[], answers: Answers, ledgerOf:
   const released: string[] = [];
   const background: Promise<unknown>[] = [];
   const waits: number[] = [];
+  const steady = { now: 0 };
   const name = (of: Operation) => `${of.effect} ${of.index}`;
   const nameOf = (id: unknown) => name(operations.find((one) => one.id === id) as Operation);
   const dispatches = operations.map(
@@ -95,7 +96,9 @@ async function rig(operations: readonly Operation[], answers: Answers, ledgerOf:
     },
     wait: async (ms) => {
       waits.push(ms);
+      steady.now += ms;
     },
+    steady: () => steady.now,
     background: (work) => background.push(work),
     progress: () => {},
     takenOver: (of) => new Error(`taken over: ${name(of)}`),
@@ -108,6 +111,7 @@ async function rig(operations: readonly Operation[], answers: Answers, ledgerOf:
     trail,
     released,
     waits,
+    steady,
     late: () => Promise.all(background),
     go: (options: { parallelReads?: number; signal?: AbortSignal; deps?: Partial<RunDeps> } = {}) =>
       runBatch(dispatches, { ...deps, ...options.deps }, { parallelReads: 4, ...options }),
@@ -371,6 +375,23 @@ describe("a host that lost its claim", () => {
     expect(made.waits.reduce((sum, ms) => sum + ms, 0)).toBe(30_000);
     expect((await rowOf(made.at, write(0))).state).toBe("dispatching");
   });
+
+  test.each(["the outcome", "the body"])(
+    "X9: half a minute by the clock, also where each try at %s takes its time",
+    async (what) => {
+      let tries = 0;
+      const slowly = () => {
+        tries++;
+        made.steady.now += 5_000;
+        return Promise.reject(storeFailed());
+      };
+      const failing = (ledger: Ledger): Ledger => (what === "the body" ? ledger : { ...ledger, settle: slowly });
+      const made = await rig([write(0)], () => once(ANSWERED), failing);
+      const deps = what === "the body" ? { keep: slowly } : {};
+      await expect(made.go({ deps })).rejects.toMatchObject({ code: "store_failed" });
+      expect([tries, made.steady.now]).toEqual([6, 31_250]);
+    },
+  );
 
   test("G6: another host took over before the send: an error, and nothing further is sent", async () => {
     const made = await rig([write(0), write(1)], () => once(ANSWERED));

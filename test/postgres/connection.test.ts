@@ -120,7 +120,7 @@ describe("a connection that is lost", () => {
 describe("a connection that goes silent", () => {
   // As by default, an answer is waited for as long as patience lasts. On one connection at a time, what is asked next can
   // only be answered where the silent one has been given up.
-  const silent = { clock: "host", max: 1, answerMs: 250, patienceMs: 250 } as const;
+  const silent = { clock: "host", max: 1, answerMs: 400, patienceMs: 400 } as const;
 
   it("P4 S2 after a claim or a begin was stored: told as if nothing had been, and stored once", async () => {
     const host = at.open(proxy.url(url), silent);
@@ -146,7 +146,7 @@ describe("a connection that goes silent", () => {
   });
 
   it("while migrating, at a read, a heartbeat or a result: it is asked again on another", async () => {
-    const host = at.open(proxy.url(url), silent);
+    const host = at.open(proxy.url(url), { clock: "host", max: 1, answerMs: 200 });
     proxy.lose("silence", "CREATE TABLE toolgate_clock");
     await propose(host, [operation()]);
     await claimOne(host, operation());
@@ -351,16 +351,25 @@ describe("a database that is not there", () => {
   );
 
   it.each([
-    ["SELF_SIGNED_CERT_IN_CHAIN", /certificate/],
-    ["CERT_HAS_EXPIRED", /certificate/],
-    ["UNABLE_TO_VERIFY_LEAF_SIGNATURE", /certificate/],
-    ["ERR_TLS_CERT_ALTNAME_INVALID", /certificate/],
-    ["ERR_OSSL_PEM_NO_START_LINE", /sslrootcert, sslcert, sslkey/],
-  ])("F3 has a certificate that does not do, %s: a fault, with what to do", (code, hint) => {
-    const error = Object.assign(new Error("it does not do"), { code });
+    ["a certificate nobody vouches for", "SELF_SIGNED_CERT_IN_CHAIN", /certificate/],
+    ["a certificate that is over", "CERT_HAS_EXPIRED", /certificate/],
+    ["a certificate that cannot be traced", "UNABLE_TO_VERIFY_LEAF_SIGNATURE", /certificate/],
+    ["another's certificate", "ERR_TLS_CERT_ALTNAME_INVALID", /certificate/],
+    ["no certificate in the file of one", "ERR_OSSL_PEM_NO_START_LINE", /sslrootcert, sslcert, sslkey/],
+    ["SASL: SCRAM-SERVER-FIRST-MESSAGE: client password must be a string", undefined, /the user and the password/],
+  ])("F3 has %s: a fault, with what to do", (message, code, hint) => {
+    const error = Object.assign(new Error(message), { code });
     expect(kindOf(error, false)).toBe("fault");
-    expect(storeFailed(error, [])).toMatchObject({ hint: expect.stringMatching(hint) });
+    expect(storeFailed(error, [])).toMatchObject({ code: "store_failed", hint: expect.stringMatching(hint) });
   });
+
+  it.each(["Connection terminated due to connection timeout", "timeout exceeded when trying to connect"])(
+    "F3 may be there in a moment: %s",
+    (message) => {
+      expect(kindOf(new Error(message), false)).toBe("busy");
+      expect(kindOf(Object.assign(new Error("getaddrinfo"), { code: "EAI_AGAIN" }), false)).toBe("busy");
+    },
+  );
 
   it("F1 an error after a statement was sent is no fault of the connection string, whatever it says", () => {
     for (const code of ["ENOENT", "ERR_OSSL_EVP_BAD_DECRYPT", "CERT_HAS_EXPIRED"]) {

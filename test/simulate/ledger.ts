@@ -7,7 +7,7 @@ import type { ClaimBatch, ClaimResult, Ledger, Settlement } from "../../src/exec
 import { violate } from "./facts.js";
 import type { Process, World } from "./world.js";
 
-export type Liveness = (eyes: Process, owner: Owner, key: string) => "alive" | "running" | "gone" | "unknown";
+export type Liveness = (eyes: Process, owner: Owner, key: string) => "alive" | "gone" | "unknown";
 
 /** Puts a broken ledger in the place of the right one, to see that it is found out. */
 export type Breaks = (ledger: Ledger) => Ledger;

@@ -69,11 +69,10 @@ function livenessFrom(here: Owner): OwnerLiveness {
   };
 }
 
-function otherProcess(owner: Owner): "running" | "gone" | "unknown" {
+function otherProcess(owner: Owner): "gone" | "unknown" {
   if (!exists(owner.pid)) return "gone";
-  const started = startTime(owner.pid);
-  if (started === undefined) return exists(owner.pid) ? "unknown" : "gone";
-  return started === owner.started ? "running" : "gone";
+  const started = startTime(owner.pid) ?? (exists(owner.pid) ? owner.started : undefined); // W2, where it can be told
+  return started === owner.started ? "unknown" : "gone";
 }
 
 function exists(pid: number): boolean {

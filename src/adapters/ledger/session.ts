@@ -50,7 +50,7 @@ export function* heldByOther(session: Session, threadId: string, run: Owner): St
 
 export function holderGone(session: Session, threadId: string, { owner, leaseUntil }: Holder): boolean {
   const life = session.liveness(owner, runKey(threadId));
-  return life === "gone" || (life !== "alive" && leaseUntil <= session.now);
+  return life === "gone" || (life === "unknown" && leaseUntil <= session.now);
 }
 
 /** Throws `already_running` when the thread is not the run's own. Whoever names no run is not held to it. */

@@ -46,7 +46,7 @@ export function codeOf(error: unknown): string {
 /** What to do about an error that every connection will meet again; undefined for another. (F3) */
 function mistake(error: unknown): string | undefined {
   const code = codeOf(error);
-  const { message = "", syscall } = error as { message?: string; syscall?: string };
+  const { message = "", syscall } = (error ?? {}) as { readonly message?: string; readonly syscall?: string };
   const said = (words: RegExp) => code === "" && words.test(message);
   if (/^ERR_OSSL_/.test(code) || (UNREADABLE.has(code) && syscall !== "connect")) {
     return "check the files that `store.url` names (sslrootcert, sslcert, sslkey)";

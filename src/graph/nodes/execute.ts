@@ -176,6 +176,7 @@ function runDeps(
     words: (text) => head(host.redact(text), MESSAGE_BYTES), // E5: redacted first, a cut could hide half a secret
     keep: (result) => host.results.put(threadId, redactBody(toBody(result), host.redact)), // E5
     wait: (ms) => host.after(ms).elapsed,
+    steady: host.steady,
     background: host.background,
     progress: ({ phase, operation, outcome }) =>
       runtime.writer?.({

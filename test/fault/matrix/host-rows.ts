@@ -1,5 +1,6 @@
 // Rows in which two hosts have one thread.
 
+import type { Halt } from "./points.js";
 import type { HostProcess } from "./process.js";
 import { type Expected, type Left, lostAfter, type Row } from "./row.js";
 import { ASKED } from "./steps.js";
@@ -9,21 +10,21 @@ import type { Fault, World } from "./world.js";
 const LEASE_MS = 2_000;
 
 /**
- * A host is stopped at a point for longer than its lease; another, on another machine, takes the thread over and goes on;
- * then the first one wakes. What that one was told is said first, and the ledger is read by a third.
+ * A host is stopped at the last of some points for longer than its lease; another, on another machine where the store allows
+ * it, takes the thread over and goes on; then the first one wakes. What that one was told is said first, and the ledger and
+ * the messages are read by a third.
  */
-function stopped(point: string, fault?: Fault): Row["run"] {
+function stopped(points: readonly string[], fault?: Fault): Row["run"] {
+  const last = points.length - 1;
+  const halts = points.map((point, at): Halt => ({ point, do: at === last ? "stand" : "tell" }));
   return async (world) => {
-    const first = await world.host(ASKED, {
-      config: { leaseMs: LEASE_MS },
-      machine: "a",
-      halts: [{ point, do: "stand" }],
-      ...(fault ? { fault } : {}),
-    });
-    await first.halted(point);
+    const on = (machine: string) => (world.store === "postgres" ? { machine } : {});
+    const config = { leaseMs: LEASE_MS };
+    const first = await world.host(ASKED, { config, ...on("a"), halts, ...(fault ? { fault } : {}) });
+    await first.halted(points[last] as string);
     if (fault) await world.logged("effect");
     first.signal("SIGSTOP");
-    const second = await world.host([{ do: "on when free" }], { machine: "b" });
+    const second = await world.host([{ do: "on when free" }], on("b"));
     const taken = await second.done();
     await second.ended();
     first.go();
@@ -31,10 +32,11 @@ function stopped(point: string, fault?: Fault): Row["run"] {
     if (fault) world.releaseServer(0);
     const { errors } = await first.done();
     await first.ended();
-    const third = await world.host([], { machine: "b" });
+    const third = await world.host([], on("b"));
     const words = await third.done();
     await third.ended();
-    const moved = JSON.stringify(words.rows) !== JSON.stringify(taken.rows);
+    const standing = ({ rows, messages }: Left["words"]) => JSON.stringify([rows, messages]);
+    const moved = standing(words) !== standing(taken);
     return { words, first: moved ? "it wrote after it was fenced" : `${errors.at(-1)}` };
   };
 }
@@ -97,19 +99,31 @@ export const HOST_ROWS: readonly Row[] = [
     says: "stopped after the claim, taken over, woken",
     cells: shared("already_running, 1 ok"),
     known: true,
-    run: stopped("ledger.claim.after"),
+    run: stopped(["ledger.claim.after"]),
   },
   {
     id: "F20",
     says: "stopped after `dispatching`, before the send, taken over, woken",
     cells: shared(after("already_running", lostAfter(0, "1 ok"))),
-    run: stopped("ledger.begin.after"),
+    run: stopped(["ledger.begin.after"]),
   },
   {
     id: "F20",
     says: "stopped with the call in flight, taken over, woken with its answer",
     cells: shared(after("already_running", lostAfter(1, "2 ok"))),
-    run: stopped("send.after", { at: "effect", do: "hold" }),
+    run: stopped(["send.after"], { at: "effect", do: "hold" }),
+  },
+  {
+    id: "F20",
+    says: "stopped before it saves what the call came to, taken over, woken",
+    cells: shared("already_running, 1 ok"),
+    run: stopped(["ledger.settle.after", "checkpoint.writes.before"]),
+  },
+  {
+    id: "F20",
+    says: "stopped before it saves the checkpoint after the call, taken over, woken",
+    cells: shared("already_running, 1 ok"),
+    run: stopped(["ledger.settle.after", "checkpoint.put.before"]),
   },
   {
     id: "F30",
