@@ -108,7 +108,7 @@ export async function loadConfig(path: string): Promise<Config> {
 
 /** Puts the agent together. Starts no server; the first `discover` does. Throws the errors of `loadConfig`, and `store_failed`. */
 export async function createToolgate(options: ToolgateOptions): Promise<Toolgate> {
-  const { config, findings } = await configure(options.config);
+  const { config, findings } = await configure(options);
   const tools = new Map((options.tools ?? []).map((tool) => [tool.name, tool]));
   const locals = (options.tools ?? []).map(localTool);
   refuseClashes(options.tools ?? []);
@@ -200,14 +200,16 @@ export async function createToolgate(options: ToolgateOptions): Promise<Toolgate
   };
 }
 
-async function configure(given: ToolgateOptions["config"]): Promise<Loaded> {
+async function configure({ config: given, model }: ToolgateOptions): Promise<Loaded> {
   const loaded =
     typeof given === "string"
       ? await readConfig(given, process.env)
       : isResolved(given)
         ? { config: given, findings: [] }
         : resolveConfig(given, { folder: process.cwd(), env: process.env });
-  return { config: loaded.config, findings: [...loaded.findings, ...checkConfig(loaded.config).filter(isForNow)] };
+  const checked = checkConfig(loaded.config).filter(isForNow);
+  const findings = [...loaded.findings, ...checked.filter(({ code }) => !(model && code === "model_missing"))];
+  return { config: loaded.config, findings };
 }
 
 /** A server that cannot start is told at discovery, and the others go on; without its store nothing does. */

@@ -1,4 +1,4 @@
-// The seal's secret, kept in the store's folder: answers given in one process are good in the next.
+// The seal's secret, kept in the store's folder, or beside the configuration where the store is a server: answers given in one process are good in the next.
 //
 //   K1. The file is for its owner alone (mode 0600), whole from the moment it has its name, and never replaced.
 //   K2. Processes that start side by side end up with the same secret.
@@ -17,17 +17,18 @@ import {
   writeSync,
 } from "node:fs";
 import { join } from "node:path";
-import { makeFolder } from "../adapters/store/folder.js";
+import { folderOf, makeFolder } from "../adapters/store/folder.js";
 import { type Config, ToolgateError } from "../contracts/index.js";
 
 const NAME = "secret";
 const CHARS = 32;
 const MAX_BYTES = 4_096;
 
-/** The configuration with a secret that outlives the process, where it names none and its store has a folder. */
+/** The configuration with a secret that outlives the process, where it names none and its store outlives it, too. */
 export function withKeptSecret(config: Config): Config {
-  if (config.store.kind !== "sqlite" || config.approvals.secret !== undefined) return config;
-  const secret = keptSecret(config.store.path);
+  const folder = folderOf(config);
+  if (folder === undefined || config.approvals.secret !== undefined) return config;
+  const secret = keptSecret(folder);
   return { ...config, approvals: { ...config.approvals, secret }, secrets: [secret, ...config.secrets] };
 }
 
@@ -42,7 +43,7 @@ export function keptSecret(folder: string): string {
     throw new ToolgateError(
       "store_failed",
       `the store's secret \`${file}\` cannot be read or made: ${(cause as Error).message}`,
-      "check that `store.path` is a folder you may write to, or set `approvals.secret`",
+      "make its folder one that you may write to, or set `approvals.secret`",
       { cause },
     );
   }

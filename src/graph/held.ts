@@ -7,7 +7,12 @@
 //   H4. As a part of another graph it takes no thread: that graph's runs are not ours to order. The claim still is.
 //   H5. What it saves it saves as long as the thread is its own (fenced.ts), whichever checkpointer was put into the graph.
 
-import { type BaseCheckpointSaver, isCommand, type LangGraphRunnableConfig } from "@langchain/langgraph";
+import {
+  type BaseCheckpointSaver,
+  EmptyInputError,
+  isCommand,
+  type LangGraphRunnableConfig,
+} from "@langchain/langgraph";
 import { isThreadId, ToolgateError } from "../contracts/index.js";
 import { fenced } from "./fenced.js";
 import type { Host } from "./host.js";
@@ -56,7 +61,7 @@ export function held<G extends object>(graph: G, host: Host): G {
             if (isCommand(input) && input.resume !== undefined) await this.#mustAsk(threadId, configurable); // H2
             yield* run(input, options_);
           } catch (error) {
-            throw onlyOne(error);
+            throw inOurWords(error);
           } finally {
             await lease.close();
           }
@@ -97,8 +102,19 @@ export function held<G extends object>(graph: G, host: Host): G {
   return new HeldGraph({ ...graph }) as unknown as G;
 }
 
-/** A jump can make two nodes run in one step; where both fail in our words, LangGraph's bundle of errors hides them. */
-function onlyOne(error: unknown): unknown {
+/**
+ * A run that was given nothing to do; and two nodes of one step, as a jump can make them, that both fail in our words:
+ * LangGraph's bundle of errors hides them.
+ */
+function inOurWords(error: unknown): unknown {
+  if (error instanceof EmptyInputError) {
+    return new ToolgateError(
+      "empty_question",
+      "there is nothing to run: the thread is new or has come to its end, and no message or answer was given",
+      "send one human message, or answer what the thread asks with `new Command({ resume: { decisions } })`",
+      { cause: error },
+    );
+  }
   if (!(error instanceof AggregateError)) return error;
   const ours = error.errors.filter((one) => one instanceof ToolgateError);
   return ours.length === error.errors.length ? ours[0] : error;

@@ -113,10 +113,7 @@ describe("the store", () => {
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
     const [first, hint, ...rest] = here(stderr).split("\n");
     expect(first).toMatch(/^toolgate: the store's secret `<folder>\/taken\/secret` cannot be read or made: E[A-Z]+/);
-    expect([hint, ...rest]).toEqual([
-      "  check that `store.path` is a folder you may write to, or set `approvals.secret`",
-      "",
-    ]);
+    expect([hint, ...rest]).toEqual(["  make its folder one that you may write to, or set `approvals.secret`", ""]);
   });
 
   test("is no database", async () => {

@@ -2,9 +2,20 @@
 // or from another host on the same store.
 
 import { tool } from "@langchain/core/tools";
-import { Command, END, MessagesValue, START, StateGraph, StateSchema } from "@langchain/langgraph";
+import {
+  Command,
+  END,
+  emptyCheckpoint,
+  MemorySaver,
+  MessagesValue,
+  START,
+  StateGraph,
+  StateSchema,
+} from "@langchain/langgraph";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
+import { fenced } from "../../src/graph/fenced.js";
+import type { Lease } from "../../src/graph/lease.js";
 import { type Agent, bench, type Steps, stdio } from "../support/agent.js";
 
 const b = bench();
@@ -158,6 +169,56 @@ describe("G6 G7: a write in flight whose run has ended", () => {
     const two = await host([work.put] as never[], { machine: "a" });
     expect(await two.toolgate.ledger.operations("t1")).toMatchObject([{ callId: "c1", status: "ok" }]);
     expect(work.effects()).toBe(1);
+  });
+});
+
+describe("L8: what a run saves", () => {
+  class Keeping extends MemorySaver {
+    #puts = 0; // as a saver of a host's own may have
+    override async put(...args: Parameters<MemorySaver["put"]>) {
+      this.#puts += 1;
+      return super.put(...args);
+    }
+    puts() {
+      return this.#puts;
+    }
+  }
+
+  test("through a checkpointer of the host's own, until its lease has passed", async () => {
+    const saver = new Keeping();
+    let good = true;
+    const mine = { machine: "m", pid: 1, started: "", instance: "i" };
+    const run = fenced(saver, "t1", { owner: mine, good: () => good } as Lease) as Keeping;
+    const config = { configurable: { thread_id: "t1", checkpoint_ns: "" } };
+    const put = () => run.put(config, emptyCheckpoint(), { source: "loop", step: 0, parents: {} });
+    const saved = await put();
+    await run.putWrites(saved, [["messages", "one"]], "task");
+    good = false;
+    await expect(put()).rejects.toMatchObject({ code: "already_running" });
+    await expect(run.putWrites(saved, [["messages", "two"]], "late")).rejects.toMatchObject({
+      code: "already_running",
+    });
+    expect((await run.getTuple(config))?.pendingWrites).toEqual([["task", "messages", "one"]]);
+    expect([run.puts(), run instanceof MemorySaver]).toEqual([1, true]);
+  });
+
+  test("a whole agent runs on one, and asks and answers as on its own", async () => {
+    const saver = new Keeping();
+    const agent = await asking({ checkpointer: saver });
+    await agent.ask("go");
+    const turn = await agent.resume(await yes(agent));
+    expect([turn.report.answer, b.log("effect").length, saver.puts() > 5]).toEqual(["Done.", 1, true]);
+  });
+});
+
+describe("a run that is given nothing to do", () => {
+  test("is told so in our words: a new thread, and an answer that is null", async () => {
+    const agent = await asking();
+    const nothing = { code: "empty_question", hint: expect.stringContaining("send one human message") };
+    await expect(agent.ask(undefined)).rejects.toMatchObject(nothing);
+    await agent.ask("go");
+    await expect(agent.resume(null)).rejects.toMatchObject(nothing);
+    expect((await agent.resume(await yes(agent))).report.answer).toBe("Done.");
   });
 });
 

@@ -9,6 +9,7 @@
 import { realpathSync, statSync } from "node:fs";
 import { isAbsolute, relative, resolve, sep } from "node:path";
 import type { Config, StdioServer } from "../../contracts/index.js";
+import { folderOf } from "../store/folder.js";
 
 /** Something of toolgate's that no server may write, inside a folder that one may. */
 export interface ExposedPath {
@@ -19,7 +20,8 @@ export interface ExposedPath {
 /** What of toolgate's own a server could write, one entry per thing. */
 export function exposedBy(server: StdioServer, config: Config): ExposedPath[] {
   const folder = real(config.folder);
-  const store = config.store.kind === "sqlite" ? real(config.store.path) : undefined;
+  const kept = folderOf(config);
+  const store = kept === undefined ? undefined : real(kept);
   const cwd = real(server.cwd);
   const roots = [...namedFolders(server), ...(cwd === folder ? [] : [cwd])]; // W2
   const exposed: ExposedPath[] = [];

@@ -2,7 +2,8 @@
 // the missing ones are made one by one, from the nearest that is there.
 
 import { mkdirSync, statSync } from "node:fs";
-import { dirname, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
+import type { Config } from "../../contracts/index.js";
 
 /** Makes a folder and its missing parents for their user alone. Throws what the system says. */
 export function makeFolder(path: string): void {
@@ -29,5 +30,17 @@ function exists(path: string): boolean {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return false;
     throw error;
+  }
+}
+
+/** Where toolgate keeps what it keeps on this machine: the store, or beside a store that is a server the seal's secret. */
+export function folderOf({ store, folder }: Pick<Config, "store" | "folder">): string | undefined {
+  switch (store.kind) {
+    case "memory":
+      return undefined;
+    case "sqlite":
+      return store.path;
+    case "postgres":
+      return join(folder, ".toolgate");
   }
 }

@@ -76,7 +76,7 @@ export const LATE_ROWS: readonly Row[] = [
     id: "F28",
     says: "memory: killed at the question",
     cells: {
-      memory: "EmptyInputError, 0 proposed",
+      memory: "empty_question, 0 proposed",
       sqlite: "n/a: kept on disk, see the other rows",
       postgres: "n/a: kept on disk, see the other rows",
     },
@@ -86,7 +86,7 @@ export const LATE_ROWS: readonly Row[] = [
     id: "F28",
     says: "memory: killed after the effect",
     cells: {
-      memory: "EmptyInputError, 1 dispatching",
+      memory: "empty_question, 1 dispatching",
       sqlite: "n/a: kept on disk, see the other rows",
       postgres: "n/a: kept on disk, see the other rows",
     },

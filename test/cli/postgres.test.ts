@@ -1,0 +1,35 @@
+// The command on Postgres, each command line a process of its own: what one asked another answers.
+
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { sourceFile } from "../support/compile.js";
+import { startPostgres, type TestPostgres } from "../support/postgres.js";
+import { Workspace } from "./support.js";
+
+let place: Workspace;
+let server: TestPostgres;
+beforeEach(async () => {
+  place = new Workspace();
+  server = await startPostgres();
+});
+afterEach(async () => {
+  await place.end();
+  await server.stop();
+});
+
+async function json(...args: string[]) {
+  const { code, stdout } = await place.spawn(process.execPath, [sourceFile("cli/main"), ...args, "--json"]).ended;
+  return { code, ...JSON.parse(stdout) };
+}
+
+test("G4 G6: two questions are approved one after the other, and each call runs once", async () => {
+  const call = (environment: string) => ({ name: "mcp__deploy__trigger", args: { environment }, id: environment });
+  place.configure([{ calls: [call("one"), call("two")] }, { say: "Both are deployed." }], {
+    mcpServers: { deploy: place.server("deploy") },
+    store: { kind: "postgres", url: await server.freshSchema() },
+  });
+  const asked = await json("run", "go", "--thread", "t1");
+  const [one, two] = asked.approvals.map((each: { approvalId: string }) => each.approvalId);
+  expect(await json("approve", one)).toMatchObject({ code: 3, approvals: [{ approvalId: two }] });
+  expect(await json("approve", two)).toMatchObject({ code: 0, answer: "Both are deployed." });
+  expect(place.log("effect")).toHaveLength(2);
+});
