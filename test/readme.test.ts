@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parseStrictJson } from "../src/adapters/config/json.js";
-import { serverFile, sourceFile } from "./support/compile.js";
+import { commandFile, serverFile, sourceFile } from "./support/compile.js";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const readme = readFileSync(join(root, "README.md"), "utf8");
@@ -36,7 +36,7 @@ async function toolgate(...args: string[]): Promise<{ code: number; json: Record
   ]);
   writeFileSync(path, JSON.stringify({ ...config, mcpServers: Object.fromEntries(servers) }));
   try {
-    const { stdout } = await run(process.execPath, [sourceFile("cli/main"), ...args, "--config", path, "--json"], {
+    const { stdout } = await run(process.execPath, [commandFile(), ...args, "--config", path, "--json"], {
       cwd: root,
     });
     return { code: 0, json: JSON.parse(stdout) };
@@ -84,7 +84,7 @@ describe("README", () => {
   });
 
   test("its commands are those of the program, and the program has no others", async () => {
-    const { stdout } = await run(process.execPath, [sourceFile("cli/main"), "--help"]);
+    const { stdout } = await run(process.execPath, [commandFile(), "--help"]);
     const offered = [...stdout.matchAll(/^ {2}([a-z]+)(?: |$)/gmu)]
       .map((match) => match[1] as string)
       .filter((name) => name !== "help");
@@ -111,7 +111,7 @@ describe("README", () => {
       const path = join(folder, "readme.json");
       writeFileSync(path, text);
       const env = { ...process.env, DOCUMENTS_SECRET: "a-secret-for-tests-that-is-long-enough" };
-      const check = [sourceFile("cli/main"), "check", "--config", path, "--json"];
+      const check = [commandFile(), "check", "--config", path, "--json"];
       const { stdout } = await run(process.execPath, check, { env });
       expect(
         (JSON.parse(stdout) as { problems: { level: string }[] }).problems.filter(({ level }) => level === "error"),
@@ -131,7 +131,7 @@ describe("README", () => {
     const path = join(folder, "documents.json");
     writeFileSync(path, JSON.stringify(config));
     const script = text
-      .replace("npx toolgate", `"${process.execPath}" "${sourceFile("cli/main")}"`)
+      .replace("npx toolgate", `"${process.execPath}" "${commandFile()}"`)
       .replace("--config toolgate.documents.json", `--config "${path}" --json`);
     const shown = await run("sh", ["-c", script], { cwd: root, env: { ...process.env, DOCUMENTS_ROOT: place } }).catch(
       (error: { code: number; stdout: string }) => error,

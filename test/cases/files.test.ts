@@ -18,7 +18,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type Ended, Workspace } from "../cli/support.js";
 import { answer, desk, READ, SAVE } from "../documents/desk.js";
 import { bench, type Steps } from "../support/agent.js";
-import { sourceFile } from "../support/compile.js";
+import { commandFile } from "../support/compile.js";
 import { startHostile } from "./support.js";
 
 const b = bench();
@@ -281,7 +281,7 @@ describe("C189: files that toolgate itself opens", () => {
 
   /** Runs the command; it is ended, and that is said, when it does not end by itself. */
   async function run(...args: string[]): Promise<Ended | "it hung"> {
-    const { child, ended } = place.spawn(process.execPath, [sourceFile("cli/main"), ...args]);
+    const { child, ended } = place.spawn(process.execPath, [commandFile(), ...args]);
     let hung = false;
     const patience = setTimeout(() => {
       hung = true;

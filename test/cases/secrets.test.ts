@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type Ended, Workspace } from "../cli/support.js";
 import { bench } from "../support/agent.js";
-import { serverFile, sourceFile } from "../support/compile.js";
+import { commandFile, serverFile } from "../support/compile.js";
 import { type RpcProcess, startHttpServer } from "../support/rpc.js";
 import { said, startHostile, storedTexts, tools } from "./support.js";
 
@@ -62,7 +62,7 @@ afterEach(async () => {
 /** The command as a process of its own, talking as much as it can. */
 async function run(...args: string[]): Promise<Ended> {
   const env = { DEBUG: "*", GITHUB_TOKEN: VARIABLE };
-  const how = await place.spawn(process.execPath, [sourceFile("cli/main"), ...args, "--verbose"], env).ended;
+  const how = await place.spawn(process.execPath, [commandFile(), ...args, "--verbose"], env).ended;
   const line = `\`${args.join(" ")}\` (${Object.keys(heard).length})`;
   heard[`stdout of ${line}`] = how.stdout;
   heard[`stderr of ${line}`] = how.stderr;
@@ -305,7 +305,7 @@ describe("C225: arguments that only their author knows to be secret", () => {
   test("C225: --json stays one object on stdout when LangChain is told to trace itself", async () => {
     place.configure([{ say: "Hello." }]);
     const env = { LANGCHAIN_VERBOSE: "true" };
-    const args = [sourceFile("cli/main"), "run", "go", "--thread", "t1", "--json"];
+    const args = [commandFile(), "run", "go", "--thread", "t1", "--json"];
     const { code, stdout } = await place.spawn(process.execPath, args, env).ended;
     expect([code, stdout.split("\n").length, stdout.slice(0, 16)]).toEqual([0, 2, '{"threadId":"t1"']);
   });

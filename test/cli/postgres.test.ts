@@ -1,7 +1,7 @@
 // The command on Postgres, each command line a process of its own: what one asked another answers.
 
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { sourceFile } from "../support/compile.js";
+import { commandFile } from "../support/compile.js";
 import { startPostgres, type TestPostgres } from "../support/postgres.js";
 import { Workspace } from "./support.js";
 
@@ -17,7 +17,7 @@ afterEach(async () => {
 });
 
 async function json(...args: string[]) {
-  const { code, stdout } = await place.spawn(process.execPath, [sourceFile("cli/main"), ...args, "--json"]).ended;
+  const { code, stdout } = await place.spawn(process.execPath, [commandFile(), ...args, "--json"]).ended;
   return { code, ...JSON.parse(stdout) };
 }
 

@@ -4,18 +4,14 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, watch, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
 import { readLog, type ServerEvent, type ServerEventName } from "../../servers/log.js";
+import { commandFile } from "../support/compile.js";
 import { serverCommand } from "../support/rpc.js";
 
-export const main = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
-const tsx = pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href;
-
-/** Program and arguments of one command line, to be started anywhere. */
-export const nodeArguments = (args: readonly string[]): string[] => ["--import", tsx, main, ...args];
+/** Arguments of node for one command line, to be started anywhere. */
+export const nodeArguments = (args: readonly string[]): string[] => [commandFile(), ...args];
 
 export interface Ended {
   readonly code: number | null;
