@@ -18,6 +18,7 @@ export default defineConfig({
           name: "whole",
           include: ["test/**/*.test.ts"],
           exclude: pure,
+          isolate: false, // loading LangGraph takes longer than most of the tests that follow
           globalSetup: ["test/support/compile.ts"],
         },
       },

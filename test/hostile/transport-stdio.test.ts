@@ -80,9 +80,7 @@ describe("a server that dies", () => {
   });
 
   test("C073: after the handshake, sends no call", async () => {
-    const { servers, connection } = await connect(
-      world.stdio({ duringStart: { do: "exit", code: 0, after: "list" } }),
-    );
+    const { servers, connection } = await connect(world.stdio({ duringStart: { do: "exit", code: 0, after: "list" } }));
     await connection.listPage(undefined, 10_000, 100_000).catch(() => undefined); // it may be gone before its list is read
     await vi.waitFor(() => expect(servers.connection("one")).toBeUndefined());
     expect(await connection.call(asks()).evidence).toEqual({
