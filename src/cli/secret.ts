@@ -28,8 +28,20 @@ const MAX_BYTES = 4_096;
 export function withKeptSecret(config: Config): Config {
   const folder = folderOf(config);
   if (folder === undefined || config.approvals.secret !== undefined) return config;
-  const secret = keptSecret(folder);
+  const secret = config.store.kind === "postgres" ? keptWherePossible(folder) : keptSecret(folder);
+  if (secret === undefined) return config;
   return { ...config, approvals: { ...config.approvals, secret }, secrets: [secret, ...config.secrets] };
+}
+
+/** Nothing but the secret is kept there: where the folder is read-only, as in a container, the process makes one for itself. */
+function keptWherePossible(folder: string): string | undefined {
+  try {
+    return keptSecret(folder);
+  } catch (error) {
+    const { code = "" } = ((error as Error).cause ?? {}) as NodeJS.ErrnoException;
+    if (["EROFS", "EACCES", "EPERM"].includes(code)) return undefined;
+    throw error;
+  }
 }
 
 /** The secret of the store in `folder`, made on first use. Throws `store_failed`. */

@@ -202,6 +202,8 @@ export interface Settlement {
   /** Whether a send was attempted. */
   readonly sent: boolean;
   readonly result?: ResultRef;
+  /** Milliseconds for which whoever sent it may still hear a late answer: so long its lease goes on. */
+  readonly listensMs?: number;
 }
 
 /** A call refused before it could be claimed, or closed because nothing will run it any more. */

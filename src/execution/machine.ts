@@ -13,8 +13,6 @@ import {
   type Outcome,
   type Owner,
   type ReadBack,
-  type Resolution,
-  type ResultRef,
 } from "../contracts/index.js";
 import type { OwnerLiveness, WriteRef } from "./ledger.js";
 
@@ -132,7 +130,7 @@ export function settled(
   row: OperationRow,
   outcome: Outcome,
   now: number,
-  more: { readonly sent?: boolean; readonly result?: ResultRef; readonly resolution?: Resolution } = {},
+  more: Partial<Pick<OperationRow, "sent" | "result" | "resolution" | "leaseUntil">> = {},
 ): OperationRow {
   return { ...row, ...more, state: "settled", outcome, settledAt: now };
 }

@@ -60,6 +60,8 @@ export interface RunDeps {
   readonly words: (text: string) => string;
   /** Stores a result's body for the thread, likewise without the host's secrets. */
   readonly keep: (result: unknown) => Promise<ResultRef>;
+  /** Milliseconds after its deadline within which an answer to a call may still be heard and recorded. */
+  readonly listenMs: number;
   /** Resolves after so many milliseconds. */
   readonly wait: (ms: number) => Promise<void>;
   /** A clock that is never set, in milliseconds. */
@@ -206,7 +208,9 @@ async function settle(dispatch: Dispatch, evidence: CallEvidence, deps: RunDeps)
   const { operation, fence } = dispatch;
   const insist = insistence(deps);
   const { outcome, result } = await read(dispatch, evidence, deps, insist);
-  await put(operation, { fence, outcome, sent: evidence.attempted, ...(result ? { result } : {}) }, deps, insist);
+  const listens = evidence.how === "deadline" ? { listensMs: deps.listenMs } : {}; // X7
+  const settlement = { fence, outcome, sent: evidence.attempted, ...(result ? { result } : {}), ...listens };
+  await put(operation, settlement, deps, insist);
   return { operationId: operation.id, outcome, ...(result ? { result } : {}) };
 }
 

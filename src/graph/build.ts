@@ -7,6 +7,7 @@ import { ToolgateError } from "../contracts/index.js";
 import { threadOf } from "./batch.js";
 import { held, leaseOf } from "./held.js";
 import type { Host } from "./host.js";
+import { lapsed } from "./lease.js";
 import { approval } from "./nodes/approval.js";
 import { discover, serversInUse } from "./nodes/discover.js";
 import { execute } from "./nodes/execute.js";
@@ -54,15 +55,6 @@ function ours(node: Node): Node {
       "open it with that version, or start a new thread",
     );
   };
-}
-
-function lapsed(threadId: string): ToolgateError {
-  return new ToolgateError(
-    "already_running",
-    `this run stood still for longer than its lease (\`leaseMs\`), or a clock jumped: thread \`${threadId}\` may be another's`,
-    "run the thread again to go on",
-    { data: { threadId } },
-  );
 }
 
 /** Budgets end a turn; the recursion limit must not. */

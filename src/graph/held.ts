@@ -14,26 +14,29 @@ import {
   type LangGraphRunnableConfig,
 } from "@langchain/langgraph";
 import { isThreadId, ToolgateError } from "../contracts/index.js";
-import { fenced } from "./fenced.js";
+import { type Saves, savesOf } from "./fenced.js";
 import type { Host } from "./host.js";
 import { type Lease, takeThread } from "./lease.js";
 import { pumped } from "./pump.js";
 
-/** Where a run's lease stands among the configurable values, which no client can set: it is written over. */
-const LEASE = "__toolgate_lease";
+/** Where a run's hold on its thread stands among the configurable values, which no client can set: it is written over. */
+const HOLD = "__toolgate_hold";
+
+interface Hold {
+  readonly lease: Lease;
+  readonly saves: Saves;
+}
 
 /** Set by LangGraph, to a function, where a graph runs inside of another one: no client can send one. */
 const INSIDE = "__pregel_read";
-
-/** Where LangGraph looks for a checkpointer before it takes the graph's own. */
-const SAVER = "__pregel_checkpointer";
 
 type Options = Partial<LangGraphRunnableConfig>;
 
 /** What of LangGraph's compiled graph is wrapped. `withConfig` makes another of the same class, so it stays wrapped. */
 interface Runs {
   config?: Options;
-  checkpointer?: BaseCheckpointSaver | boolean;
+  /** The checkpointer of a run, or of a look at the state. */
+  _resolveCheckpointer(config?: Options): BaseCheckpointSaver | undefined;
   _streamIterator(input: unknown, options?: Options): AsyncGenerator<unknown>;
   getState(config: Options, options?: object): Promise<{ tasks: readonly { interrupts: readonly unknown[] }[] }>;
   getStateHistory(config: Options, options?: object): AsyncIterableIterator<unknown>;
@@ -47,45 +50,54 @@ export function held<G extends object>(graph: G, host: Host): G {
     override async *_streamIterator(input: unknown, options?: Options): AsyncGenerator<unknown> {
       const configurable = { ...this.config?.configurable, ...options?.configurable };
       const threadId = checkedThreadId(configurable["thread_id"]);
+      const run = super._streamIterator.bind(this);
+      const under = (hold: Hold | undefined) => ({
+        ...options,
+        configurable: { ...options?.configurable, [HOLD]: hold },
+      });
       if (typeof configurable[INSIDE] === "function") {
-        yield* super._streamIterator(input, options); // H4
+        yield* run(input, under(undefined)); // H4
         return;
       }
       const lease = await takeThread(host, threadId); // H1
-      const run = super._streamIterator.bind(this);
-      const saver = typeof this.checkpointer === "object" ? fenced(this.checkpointer, threadId, lease) : undefined;
-      const options_ = { ...options, configurable: { ...options?.configurable, [LEASE]: lease, [SAVER]: saver } };
+      const saves = savesOf(threadId, lease, () => host.after(0).elapsed);
       yield* pumped(
         async function* (this: HeldGraph) {
           try {
             if (isCommand(input) && input.resume !== undefined) await this.#mustAsk(threadId, configurable); // H2
-            yield* run(input, options_);
+            yield* run(input, under({ lease, saves }));
           } catch (error) {
             throw inOurWords(error);
           } finally {
+            await saves.end();
             await lease.close();
           }
         }.call(this),
       );
     }
 
+    override _resolveCheckpointer(config?: Options) {
+      const saver = super._resolveCheckpointer(config);
+      const saves = holdIn(config)?.saves;
+      return saver && saves ? saves.through(saver) : saver; // H5
+    }
+
     override async getState(config: Options, options?: object) {
-      this.#checked(config);
-      return super.getState(config, options);
+      return super.getState(this.#checked(config), options);
     }
 
     override async *getStateHistory(config: Options, options?: object) {
-      this.#checked(config);
-      yield* super.getStateHistory(config, options);
+      yield* super.getStateHistory(this.#checked(config), options);
     }
 
     override async updateState(config: Options, values: unknown, asNode?: string) {
-      this.#checked(config);
-      return super.updateState(config, values, asNode);
+      return super.updateState(this.#checked(config), values, asNode);
     }
 
-    #checked(config: Options): void {
+    /** A configuration as it came, or out of a run's stream: whoever looks or writes from outside does it under no run. */
+    #checked(config: Options): Options {
       checkedThreadId({ ...this.config?.configurable, ...config.configurable }["thread_id"]);
+      return { ...config, configurable: { ...config.configurable, [HOLD]: undefined } };
     }
 
     async #mustAsk(threadId: string, configurable: NonNullable<Options["configurable"]>): Promise<void> {
@@ -122,7 +134,11 @@ function inOurWords(error: unknown): unknown {
 
 /** The lease a node runs under; undefined where the graph is part of another one. */
 export function leaseOf(runtime: LangGraphRunnableConfig): Lease | undefined {
-  return (runtime.configurable as Record<string, unknown> | undefined)?.[LEASE] as Lease | undefined;
+  return holdIn(runtime)?.lease;
+}
+
+function holdIn(config: Options | undefined): Hold | undefined {
+  return (config?.configurable as Record<string, unknown> | undefined)?.[HOLD] as Hold | undefined;
 }
 
 /** H3 */

@@ -96,6 +96,16 @@ function openLease(host: Host, mine: RunOwner, since: Clocks, holdsThread: boole
   };
 }
 
+/** For a run that may not act any more: its thread may be another's by now. */
+export function lapsed(threadId: string): ToolgateError {
+  return new ToolgateError(
+    "already_running",
+    `this run stood still for longer than its lease (\`leaseMs\`), or a clock jumped: thread \`${threadId}\` may be another's`,
+    "run the thread again to go on",
+    { data: { threadId } },
+  );
+}
+
 function runningElsewhere(threadId: string, owner: Owner): ToolgateError {
   return new ToolgateError(
     "already_running",

@@ -1240,6 +1240,18 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       expect(await at.ledger.resolve(save.id, "did_not_happen", by)).toMatchObject({ kind: "resolved" });
     });
 
+    it("did_not_happen is refused for as long as the sender listens, which may be longer than its lease", async () => {
+      const at = await fresh();
+      await send(at, save);
+      at.life.set("a", "unknown");
+      const listening = { fence: 1, outcome: UNKNOWN, sent: true, listensMs: 4 * LEASE };
+      await at.ledger.settle({ operationId: save.id, ...listening });
+      at.clock.now += 4 * LEASE - 1;
+      expect(await at.ledger.resolve(save.id, "did_not_happen", by)).toMatchObject({ kind: "owner_alive" });
+      at.clock.now += 1;
+      expect(await at.ledger.resolve(save.id, "did_not_happen", by)).toMatchObject({ kind: "resolved" });
+    });
+
     it("what a dead owner was sending is swept, then resolved; what is in flight is not unknown yet", async () => {
       const at = await fresh();
       await send(at, save);

@@ -99,6 +99,7 @@ async function rig(operations: readonly Operation[], answers: Answers, ledgerOf:
       steady.now += ms;
     },
     steady: () => steady.now,
+    listenMs: 20_000,
     background: (work) => background.push(work),
     progress: () => {},
     takenOver: (of) => new Error(`taken over: ${name(of)}`),

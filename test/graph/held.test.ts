@@ -14,7 +14,8 @@ import {
 } from "@langchain/langgraph";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { fenced } from "../../src/graph/fenced.js";
+import { type Owner, RUN } from "../../src/contracts/index.js";
+import { savesOf } from "../../src/graph/fenced.js";
 import type { Lease } from "../../src/graph/lease.js";
 import { type Agent, bench, type Steps, stdio } from "../support/agent.js";
 
@@ -188,7 +189,8 @@ describe("L8: what a run saves", () => {
     const saver = new Keeping();
     let good = true;
     const mine = { machine: "m", pid: 1, started: "", instance: "i" };
-    const run = fenced(saver, "t1", { owner: mine, good: () => good } as Lease) as Keeping;
+    const saves = savesOf("t1", { owner: mine, good: () => good } as Lease, async () => {});
+    const run = saves.through(saver) as Keeping;
     const config = { configurable: { thread_id: "t1", checkpoint_ns: "" } };
     const put = () => run.put(config, emptyCheckpoint(), { source: "loop", step: 0, parents: {} });
     const saved = await put();
@@ -200,6 +202,51 @@ describe("L8: what a run saves", () => {
     });
     expect((await run.getTuple(config))?.pendingWrites).toEqual([["task", "messages", "one"]]);
     expect([run.puts(), run instanceof MemorySaver]).toEqual([1, true]);
+    good = true;
+    await saves.end();
+    await expect(put()).rejects.toMatchObject({ code: "already_running" }); // its run is over
+  });
+
+  test("before its thread is free again, also where one save failed and LangGraph waits for no other", async () => {
+    const order: string[] = [];
+    let until = 2; // some are queued by then
+    class Failing extends MemorySaver {
+      override async put(...args: Parameters<MemorySaver["put"]>) {
+        await new Promise((resolve) => setTimeout(resolve, 50)); // slow, as a store across a network
+        const saved = await super.put(...args);
+        const run = args[0].configurable?.[RUN] as Owner | undefined;
+        order.push(`${run?.instance} saved`);
+        return saved;
+      }
+      override async putWrites(...args: Parameters<MemorySaver["putWrites"]>) {
+        if (--until === 0) throw new Error("disk full");
+        return super.putWrites(...args);
+      }
+    }
+    const agent = await asking({ checkpointer: new Failing() });
+    const { ledger } = agent.toolgate.host;
+    const leave = ledger.leave.bind(ledger);
+    ledger.leave = async (threadId, owner) => {
+      order.push(`${owner.instance} left`);
+      return leave(threadId, owner);
+    };
+    await expect(agent.ask("go", "t1", { durability: "async" })).rejects.toThrow("disk full");
+    const [first = ""] = (order.at(-1) ?? "").split(" ");
+    await agent.ask("once more");
+    expect(order.filter((one) => one.startsWith(first)).slice(-2)).toEqual([`${first} saved`, `${first} left`]);
+  });
+
+  test("a configuration out of a run's stream is one to look and to write by, when the run is over", async () => {
+    const agent = await asking();
+    const { graph } = agent.toolgate;
+    const config = { configurable: { thread_id: "t1" }, streamMode: "checkpoints" };
+    const chunks: { config: { configurable: Record<string, unknown> } }[] = [];
+    for await (const chunk of await graph.stream({ messages: [{ role: "user", content: "go" }] }, config as never))
+      chunks.push(chunk as never);
+    const last = chunks.at(-1)?.config as never;
+    expect((await graph.getState(last)).next).toEqual(["approval"]);
+    await graph.updateState(last, { note: "seen" } as never);
+    expect(Object.keys(chunks.at(-1)?.config.configurable ?? {})).not.toContain("__pregel_checkpointer");
   });
 
   test("a whole agent runs on one, and asks and answers as on its own", async () => {

@@ -130,7 +130,7 @@ describe("migrations", () => {
       ),
     );
     expect(turns).toBe(2);
-    expect(timeouts[0]).toEqual({ idle_in_transaction_session_timeout: "10s" });
+    expect(timeouts[0]).toEqual({ idle_in_transaction_session_timeout: "3s" });
   });
 
   it("opening connects to nothing; a start that failed is made again by the next use", async () => {

@@ -48,8 +48,9 @@ export function* settleLate(session: Session, settlement: Settlement): Steps<boo
   return true;
 }
 
-function* put(session: Session, row: OperationRow, { outcome, sent, result }: Settlement): Steps<void> {
-  const after = settled(row, outcome, session.now, { sent, ...(result ? { result } : {}) });
+function* put(session: Session, row: OperationRow, { outcome, sent, result, listensMs }: Settlement): Steps<void> {
+  const lease = listensMs === undefined ? {} : { leaseUntil: session.now + listensMs };
+  const after = settled(row, outcome, session.now, { sent, ...lease, ...(result ? { result } : {}) });
   yield* putSettled(session, after);
 }
 

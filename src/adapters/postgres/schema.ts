@@ -19,7 +19,7 @@ export interface Session {
 const LOCK = "SELECT pg_try_advisory_xact_lock(hashtextextended('toolgate schema', 0)) AS taken";
 
 /** Milliseconds without a statement after which the database ends the turn of a host. */
-const IDLE_MS = 10_000;
+const IDLE_MS = 3_000; // less than a host is patient
 
 /** Asks the catalog itself: `to_regclass` may remember within a transaction that a table was not there. */
 const THERE = "SELECT FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'toolgate_migrations'";

@@ -175,6 +175,7 @@ function runDeps(
     release: mine.release,
     words: (text) => head(host.redact(text), MESSAGE_BYTES), // E5: redacted first, a cut could hide half a secret
     keep: (result) => host.results.put(threadId, redactBody(toBody(result), host.redact)), // E5
+    listenMs: host.config.lateAnswerMs + host.config.leaseMs, // and to record it
     wait: (ms) => host.after(ms).elapsed,
     steady: host.steady,
     background: host.background,
