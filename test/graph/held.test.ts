@@ -137,8 +137,10 @@ describe("G6 G7: a write in flight whose run has ended", () => {
     return { put, started, end: () => end(), effects: () => effects };
   }
   const PUT: Steps = [{ calls: [{ name: "put", args: {}, id: "c1" }] }, { say: "Done." }];
+  /** Milliseconds that a loaded machine can keep, and a test can wait for. */
+  const LEASE_MS = 1_000;
   const host = (tools: never[], options: object) =>
-    b.start({ config: { permissions: { allow: ["put"] }, leaseMs: 300 }, steps: PUT, tools, options });
+    b.start({ config: { permissions: { allow: ["put"] }, leaseMs: LEASE_MS }, steps: PUT, tools, options });
 
   test("it keeps its lease after an abort: another machine neither takes it for lost nor sends it", async () => {
     const work = slow();
@@ -146,10 +148,10 @@ describe("G6 G7: a write in flight whose run has ended", () => {
     const two = await host([work.put] as never[], { machine: "b" });
     const stop = new AbortController();
     const run = one.ask("go", "t1", { signal: stop.signal }).catch((error) => error);
-    await work.started;
+    await Promise.race([work.started, run]);
     stop.abort();
     await run;
-    const until = performance.now() + 3 * 300;
+    const until = performance.now() + 3 * LEASE_MS;
     await expect.poll(() => performance.now(), { interval: 50, timeout: 5_000 }).toBeGreaterThan(until);
     await expect(two.ask(undefined)).rejects.toMatchObject({ code: "already_running" });
     work.end();
@@ -163,7 +165,7 @@ describe("G6 G7: a write in flight whose run has ended", () => {
     const work = slow();
     const one = await host([work.put] as never[], { machine: "a" });
     const run = one.ask("go").catch((error) => error);
-    await work.started;
+    await Promise.race([work.started, run]);
     const closed = one.toolgate.close();
     work.end();
     await Promise.all([closed, run]);
