@@ -17,7 +17,7 @@ export interface Mutant {
 
 export const MUTANTS: readonly Mutant[] = [
   {
-    // Neither the row's state nor who has the thread counts: whoever claims last has it.
+    // Neither the row's state nor who has the thread counts, for a claim or for what is saved: whoever claims last has it.
     name: "claim-without-compare-and-set",
     changes: [
       {
@@ -29,6 +29,11 @@ export const MUTANTS: readonly Mutant[] = [
         file: "src/adapters/ledger/session.ts",
         find: "  if (holder === undefined || sameOwner(holder.owner, run)",
         put: "  if (holder !== undefined || holder === undefined) return undefined;\n  if (holder === undefined || sameOwner(holder.owner, run)",
+      },
+      {
+        file: "src/adapters/ledger/sqlite.ts",
+        find: "  return (threadId, run) => sameOwner(",
+        put: "  return (threadId, run) => tables !== undefined || sameOwner(",
       },
     ],
     cells: [{ row: "F30", effects: ["E2"], stores: ["sqlite"] }],
