@@ -132,6 +132,7 @@ test("T3: what the listed schemas refuse is refused, and what they take is taken
   );
   const fields = ["query", "max_results", "filename", "content", "approval_token", "operation_id", "other"] as const;
   const record = fc.record(Object.fromEntries(fields.map((field) => [field, value])), { requiredKeys: [] });
+  const SEED = 20_261_130;
   for (const [tool, parse] of tools) {
     const valid = ajv.compile(definitions[tool].inputSchema);
     const listed = Object.keys(definitions[tool].inputSchema.properties ?? {});
@@ -139,13 +140,14 @@ test("T3: what the listed schemas refuse is refused, and what they take is taken
       Object.fromEntries(Object.entries(given).filter(([field]) => listed.includes(field) || given["other"] === true)),
     );
     let taken = 0;
+    // A fixed seed: by chance alone all of a tool's calls are refused now and then.
     fc.assert(
       fc.property(near, (given) => {
         const { ok } = parse(given);
         if (ok) taken += 1;
         expect(ok).toBe(valid(given) && !Object.values(given).some((text) => /\p{Surrogate}/u.test(String(text))));
       }),
-      { numRuns: 2_000 },
+      { numRuns: 2_000, seed: SEED },
     );
     expect(taken).toBeGreaterThan(0);
   }
