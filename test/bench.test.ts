@@ -18,16 +18,13 @@ describe("bytes on disk", { timeout: 180_000 }, () => {
     expect(spread(small, large)).toBeLessThan(0.05);
   });
 
-  test.runIf(process.env.LONG_TESTS)(
-    "60 writes within one turn stay within their share, and grow the same whatever the catalog's size",
-    async () => {
-      const small = await measureCalls({ tools: 20, effect: "write" }, 60, untimed);
-      const large = await measureCalls({ tools: 1_000, effect: "write" }, 60, untimed);
-      expect(small.bytes / 60).toBeLessThan(CALL_BYTES);
-      expect(large.bytes / 60).toBeLessThan(CALL_BYTES);
-      expect(spread(small, large)).toBeLessThan(0.05);
-    },
-  );
+  test("60 writes within one turn stay within their share, and grow the same whatever the catalog's size", async () => {
+    const small = await measureCalls({ tools: 20, effect: "write" }, 60, untimed);
+    const large = await measureCalls({ tools: 1_000, effect: "write" }, 60, untimed);
+    expect(small.bytes / 60).toBeLessThan(CALL_BYTES);
+    expect(large.bytes / 60).toBeLessThan(CALL_BYTES);
+    expect(spread(small, large)).toBeLessThan(0.05);
+  });
 
   test("60 writes side by side in one response stay within their share", async () => {
     const cost = await measureCalls({ tools: 20, effect: "write" }, 60, { ...untimed, batch: 60 });

@@ -1,4 +1,5 @@
-// The seal's secret, kept in the store's folder, or beside the configuration where the store is a server: answers given in one process are good in the next.
+// The seal's secret, kept in the store's folder, or beside the configuration where the store is a server: answers given in
+// one process are good in the next.
 //
 //   K1. The file is for its owner alone (mode 0600), whole from the moment it has its name, and never replaced.
 //   K2. Processes that start side by side end up with the same secret.

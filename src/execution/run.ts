@@ -8,8 +8,8 @@
 //   X6. A cancelled run begins nothing more; what is in flight is settled. A write in flight is never cancelled.
 //   X7. An answer after the deadline is evidence: it is stored with the row by the process that sent.
 //   X8. What a server said is made fit to be kept before anything keeps it; what is judged is what the server said.
-//   X9. An outcome that the store does not take is kept in memory and offered again for half a minute; it is never found out by
-//       sending again. What could not be marked `dispatching` is not sent.
+//   X9. An outcome that the store does not take is kept in memory and offered again for half a minute; it is never found
+//       out by sending again. What could not be marked `dispatching` is not sent.
 
 import {
   type Digest,

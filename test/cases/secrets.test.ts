@@ -231,8 +231,8 @@ describe("C221 C223: the command", () => {
     ],
   ])("C223: %s in the configuration is an error that quotes no secret", async (_, server) => {
     place.configure([], { mcpServers: { odd: server } });
-    const lines = [["check"], ["run", "go"], ["tools", "--json"]];
-    for (const line of process.env.LONG_TESTS ? lines : lines.slice(0, 1)) expect((await run(...line)).code).toBe(1);
+    for (const how of [await run("check"), await run("run", "go"), await run("tools", "--json")])
+      expect(how.code).toBe(1);
     expect(leaks(heard)).toEqual([]);
     expect(Object.values(heard).join("")).toContain("odd");
   });

@@ -5,7 +5,7 @@ import { draw } from "./draw.js";
 import { runPlan } from "./run.js";
 import { bound, count, emptyTally } from "./tally.js";
 
-const RUNS = process.env.LONG_TESTS ? 1_000 : 80;
+const RUNS = process.env.LONG_TESTS ? 1_000 : 100;
 const TIME = 600_000;
 
 describe("random runs with several faults", () => {

@@ -3,8 +3,8 @@
 //   L7. A write runs as one IMMEDIATE transaction with synchronous=FULL: when its promise resolves it survives SIGKILL.
 
 import type Database from "better-sqlite3";
-import type { Owner } from "../../contracts/index.js";
 import type { Ledger, LedgerDeps } from "../../execution/ledger.js";
+import type { Holds } from "../store/checkpointer.js";
 import { createLedger } from "./core.js";
 import { guarded, openStore } from "./open.js";
 import { sameOwner } from "./session.js";
@@ -34,7 +34,7 @@ export function createSqliteLedger(db: Database.Database | string, deps: LedgerD
 }
 
 /** Tells, inside a transaction of whoever asks, whether a thread of the ledger in this file is a run's own. (L8) */
-export function sqliteHolds(db: Database.Database): (threadId: string, run: Owner) => boolean {
+export function sqliteHolds(db: Database.Database): Holds {
   const tables = sqliteTables(openStore(db));
   return (threadId, run) => sameOwner(runNow(get(tables.holder(threadId)))?.owner, run);
 }

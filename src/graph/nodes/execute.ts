@@ -68,7 +68,7 @@ export function execute(host: Host) {
         parallelReads: host.config.limits.parallelReads,
         signal: runtime.signal,
       });
-      host.background(running, `batch:${threadId}`); // whoever closes waits for what is in flight
+      host.background(running, `batch:${batch.proposalId}`); // whoever closes waits for what is in flight
       await running;
       runtime.signal?.throwIfAborted();
       return await afterwards(host, batch, state, claimed.claims);
