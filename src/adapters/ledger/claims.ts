@@ -31,7 +31,6 @@ import {
   type Session,
   sweepRows,
 } from "./session.js";
-import { get, type Steps } from "./tables.js";
 
 /** A ruling with the row it was made on. */
 interface Ruled {
@@ -40,19 +39,19 @@ interface Ruled {
   readonly ruling: Ruling;
 }
 
-export function* claim(session: Session, batch: ClaimBatch): Steps<ClaimResult> {
-  const other = yield* heldByOther(session, batch.threadId, batch.owner);
+export function claim(session: Session, batch: ClaimBatch): ClaimResult {
+  const other = heldByOther(session, batch.threadId, batch.owner);
   if (other) return { kind: "claims", claims: batch.operations.map(({ operation: { id } }) => busy(id, other)) }; // L8
-  const field = yield* survey(session, batch);
+  const field = survey(session, batch);
   const ruled: Ruled[] = [];
-  for (const request of batch.operations) ruled.push(yield* ruleOn(session, batch, field, request, ruled));
+  for (const request of batch.operations) ruled.push(ruleOn(session, batch, field, request, ruled));
   const asking = ruled.filter(({ ruling }) => ruling.kind === "ask");
   if (asking.length > 0) return { kind: "ask", operationIds: asking.map(({ request }) => request.operation.id) };
 
-  for (const row of field.swept.values()) yield* putSettled(session, row);
+  for (const row of field.swept.values()) putSettled(session, row);
   const claims: Claim[] = [];
-  for (const one of ruled) claims.push(yield* apply(session, batch, field, one));
-  yield* get(session.tables.touch(batch.threadId, session.now));
+  for (const one of ruled) claims.push(apply(session, batch, field, one));
+  session.tables.touch(batch.threadId, session.now);
   return { kind: "claims", claims };
 }
 
@@ -67,20 +66,20 @@ interface Field {
   readonly verdictExpired: boolean;
 }
 
-function* survey(session: Session, batch: ClaimBatch): Steps<Field> {
+function survey(session: Session, batch: ClaimBatch): Field {
   const { tables } = session;
   const reach = batch.haltScope === "server" ? undefined : batch.threadId;
   const swept = new Map<Digest, OperationRow>();
   const inFlight: OperationRow[] = [];
-  for (const row of yield* get(tables.dispatching(reach))) {
+  for (const row of tables.dispatching(reach)) {
     if (row.operation.effect !== "write") continue;
     if (ownerGone(row, session)) swept.set(row.operation.id, lost(row, session.now));
     else if (row.threadId === batch.threadId) inFlight.push(row);
   }
-  const unknown = [...(yield* get(tables.unknownWrites(reach))), ...swept.values()];
-  const after = yield* get(tables.writesAfter(batch.threadId, batch.ledgerSeq));
+  const unknown = [...tables.unknownWrites(reach), ...swept.values()];
+  const after = tables.writesAfter(batch.threadId, batch.ledgerSeq);
   const ahead = after.filter((row) => row.operation.proposalId !== batch.proposalId);
-  const last = yield* get(tables.lastVerdict(batch.proposalId));
+  const last = tables.lastVerdict(batch.proposalId);
   const verdictExpired = last !== undefined && outlived(last, batch.ttlMs, session.moment);
   return { swept, inFlight, unknown, ahead, verdictExpired };
 }
@@ -96,26 +95,26 @@ export function halts(
   return haltScope === "server" && row.scope === of.scope && row.operation.server === of.operation.server;
 }
 
-function* ruleOn(
+function ruleOn(
   session: Session,
   batch: ClaimBatch,
   field: Field,
   request: ClaimRequest,
   before: readonly Ruled[],
-): Steps<Ruled> {
+): Ruled {
   const { tables } = session;
   const { operation } = request;
   const { threadId, scope } = batch;
   if (before.some((one) => one.request.operation.id === operation.id)) {
     return { request, row: undefined, ruling: { kind: "busy", owner: batch.owner } }; // named twice: runs once
   }
-  const row = yield* get(tables.row(operation.id));
-  const question = yield* get(tables.currentQuestion(operation.id));
+  const row = tables.row(operation.id);
+  const question = tables.currentQuestion(operation.id);
   const ruling = rule({
     request,
     threadId,
     scope,
-    foreign: yield* isForeign(session, operation, row, batch),
+    foreign: isForeign(session, operation, row, batch),
     row,
     ownerGone: row === undefined || ownerGone(row, session),
     asked: question && asAsked(question, session.moment),
@@ -123,21 +122,22 @@ function* ruleOn(
     verdictExpired: field.verdictExpired,
     unknown: field.unknown.find((other) => halts(other, { threadId, scope, operation }, batch.haltScope)),
     inFlight: field.inFlight.find((other) => other.operation.id !== operation.id)?.owner,
-    repeats: operation.effect === "write" ? yield* repeatsOf(session, batch, request, before) : [],
+    repeats: operation.effect === "write" ? repeatsOf(session, batch, request, before) : [],
     ahead: field.ahead.filter((other) => other.operation.id !== operation.id).map((other) => other.operation.id),
   });
   return { request, row, ruling };
 }
 
 /** Identical writes before this one: in the ledger, and among the earlier calls of the batch that are to be claimed. */
-function* repeatsOf(
+function repeatsOf(
   session: Session,
   batch: ClaimBatch,
   { operation }: ClaimRequest,
   before: readonly Ruled[],
-): Steps<Digest[]> {
+): Digest[] {
   const now = new Map(before.map((one) => [one.request.operation.id, one]));
-  const stored = (yield* get(session.tables.identicalWrites(batch.threadId, operation)))
+  const stored = session.tables
+    .identicalWrites(batch.threadId, operation)
     .filter((row) => row.operation.id !== operation.id && !standsLater(row, operation))
     .map((row) => row.operation.id)
     .filter((id) => now.get(id)?.ruling.kind !== "settle");
@@ -156,7 +156,7 @@ function isIdentical(a: ClaimRequest["operation"], b: ClaimRequest["operation"])
   return a.effect === "write" && a.server === b.server && a.tool === b.tool && a.argumentsDigest === b.argumentsDigest;
 }
 
-function* apply(session: Session, batch: ClaimBatch, field: Field, { request, row, ruling }: Ruled): Steps<Claim> {
+function apply(session: Session, batch: ClaimBatch, field: Field, { request, row, ruling }: Ruled): Claim {
   const { tables, now } = session;
   const { operation, toolDigest } = request;
   const operationId = operation.id;
@@ -167,27 +167,27 @@ function* apply(session: Session, batch: ClaimBatch, field: Field, { request, ro
     case "busy":
       return busy(operationId, ruling.owner);
     case "foreign": {
-      const refused = yield* refuseForeign(session, operation, batch, toolDigest);
+      const refused = refuseForeign(session, operation, batch, toolDigest);
       return { kind: "settled", operationId, row: refused, replayed: false };
     }
     case "replayed":
       return { kind: "settled", operationId, row: row as OperationRow, replayed: true };
     case "lost": {
       const after = field.swept.get(operationId) ?? lost(row as OperationRow, now, true);
-      if (!field.swept.has(operationId)) yield* putSettled(session, after);
+      if (!field.swept.has(operationId)) putSettled(session, after);
       return { kind: "settled", operationId, row: after, replayed: false };
     }
     case "settle": {
       const after = settled(known, ruling.outcome, now);
-      yield* putSettled(session, after);
+      putSettled(session, after);
       return { kind: "settled", operationId, row: after, replayed: false };
     }
     case "claim": {
-      const seq = operation.effect === "write" ? yield* get(tables.nextSeq(batch.threadId)) : undefined; // L5
+      const seq = operation.effect === "write" ? tables.nextSeq(batch.threadId) : undefined; // L5
       const after = claimed(known, { owner: batch.owner, leaseUntil: now + batch.leaseMs, seq });
-      yield* get(tables.putRow(after));
-      yield* get(tables.setHaltScope(operationId, batch.haltScope));
-      if (ruling.consume !== undefined) yield* get(tables.consume(ruling.consume)); // L3
+      tables.putRow(after);
+      tables.setHaltScope(operationId, batch.haltScope);
+      if (ruling.consume !== undefined) tables.consume(ruling.consume); // L3
       const { fence, attempt } = after;
       return { kind: "claimed", operationId, fence, attempt, ...(seq === undefined ? {} : { seq }) };
     }
@@ -198,27 +198,27 @@ function busy(operationId: Digest, owner: Owner): Claim {
   return { kind: "busy", operationId, owner };
 }
 
-export function* begin(session: Session, operationId: Digest, fence: number): Steps<BeginResult> {
+export function begin(session: Session, operationId: Digest, fence: number): BeginResult {
   const { tables, now } = session;
-  const row = yield* get(tables.row(operationId));
+  const row = tables.row(operationId);
   if (row === undefined || row.fence !== fence || row.state !== "claimed") return { kind: "lost" }; // L4
-  if (row.owner && (yield* heldByOther(session, row.threadId, row.owner))) return { kind: "lost" }; // L8
+  if (row.owner && heldByOther(session, row.threadId, row.owner)) return { kind: "lost" }; // L8
   if (row.operation.effect === "write") {
-    const haltScope = yield* get(tables.haltScope(operationId));
+    const haltScope = tables.haltScope(operationId);
     const reach = haltScope === "server" ? undefined : row.threadId;
-    yield* sweepRows(session, reach, false);
-    const unknown = (yield* get(tables.unknownWrites(reach))).find((other) => halts(other, row, haltScope));
+    sweepRows(session, reach, false);
+    const unknown = tables.unknownWrites(reach).find((other) => halts(other, row, haltScope));
     if (unknown) {
       const message = `the outcome of ${unknown.operation.alias} is unknown; no write runs until it is settled`;
       const after = settled(row, rejected("halted", "halt", message), now);
-      yield* putSettled(session, after);
+      putSettled(session, after);
       return { kind: "halted", row: after };
     }
   }
-  yield* get(tables.putRow(dispatching(row, now)));
+  tables.putRow(dispatching(row, now));
   if (!isBuiltIn(row.operation)) {
     const writes = row.operation.effect === "write" ? 1 : 0;
-    yield* get(tables.addToTurn(row.threadId, row.turnId, { calls: 1, writes }));
+    tables.addToTurn(row.threadId, row.turnId, { calls: 1, writes });
   }
   return { kind: "dispatching", sentAt: now };
 }

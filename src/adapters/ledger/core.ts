@@ -11,70 +11,66 @@ import { enter, leave } from "./runs.js";
 import { asAsked, mustHold, type Session, sweepRows } from "./session.js";
 import { readBack, refuse, resolve, settle, settleLate, unknowns } from "./settling.js";
 import { standing } from "./standing.js";
-import { get, type Reach, type Steps, type Store, type Tables } from "./tables.js";
+import type { Reach, Store, Tables } from "./tables.js";
 
 export function createLedger(store: Store, deps: LedgerDeps): Ledger {
   let seen: Moment | undefined;
 
-  function* open(tables: Tables): Steps<Session> {
-    const at = tables.now ? yield* get(tables.now()) : deps.now();
-    const stored = yield* get(tables.clock());
+  function open(tables: Tables): Session {
+    const at = tables.now ? tables.now() : deps.now();
+    const stored = tables.clock();
     const ways = [seen, stored].flatMap((last) => (last === undefined ? [] : [advance(last, at)]));
     const moment = ways.length === 0 ? advance(undefined, at) : ways.reduce(later);
     seen = moment;
     return { tables, moment, now: at, liveness: deps.liveness };
   }
-  const read = <T>(reach: Reach, steps: (session: Session) => Steps<T>): Promise<T> =>
-    store.read(reach, function* (tables) {
-      return yield* steps(yield* open(tables));
-    });
-  const write = <T>(reach: Reach, steps: (session: Session) => Steps<T>): Promise<T> =>
-    store.write(reach, function* (tables) {
-      const session = yield* open(tables);
-      yield* get(tables.setClock(session.moment));
-      return yield* steps(session);
+  const read = <T>(reach: Reach, steps: (session: Session) => T): Promise<T> =>
+    store.read(reach, (tables) => steps(open(tables)));
+  const write = <T>(reach: Reach, steps: (session: Session) => T): Promise<T> =>
+    store.write(reach, (tables) => {
+      const session = open(tables);
+      tables.setClock(session.moment);
+      return steps(session);
     });
 
   return {
     putSnapshot: async (snapshot) => {
-      const known = await read({ snapshot: snapshot.id }, ({ tables }) => get(tables.hasSnapshot(snapshot.id)));
-      if (!known) await write({}, ({ tables }) => get(tables.addSnapshot(snapshot))); // the usual case writes nothing
+      const known = await read({ snapshot: snapshot.id }, ({ tables }) => tables.hasSnapshot(snapshot.id));
+      if (!known) await write({}, ({ tables }) => tables.addSnapshot(snapshot)); // the usual case writes nothing
     },
-    snapshot: (id) => read({ snapshot: id }, ({ tables }) => get(tables.snapshot(id))),
+    snapshot: (id) => read({ snapshot: id }, ({ tables }) => tables.snapshot(id)),
 
     enter: (threadId, owner, leaseMs) =>
       write({ threads: [threadId] }, (session) => enter(session, threadId, owner, leaseMs)),
     leave: (threadId, owner) => write({ threads: [threadId] }, (session) => leave(session, threadId, owner)),
     renew: (owner, leaseMs) =>
-      store.renew
-        ? store.renew(owner, leaseMs)
-        : write({}, ({ tables, now }) => get(tables.renew(owner, now + leaseMs))),
+      store.renew ? store.renew(owner, leaseMs) : write({}, ({ tables, now }) => tables.renew(owner, now + leaseMs)),
 
     propose: (record, run) =>
-      write(reaches.propose(record), function* (session) {
+      write(reaches.propose(record), (session) => {
         const { tables, now } = session;
         const { threadId, turnId, startedAt, endedAt, final } = record;
-        yield* mustHold(session, threadId, run); // L8
-        if (!(yield* get(tables.addModelRequest(record)))) return;
+        mustHold(session, threadId, run); // L8
+        if (!tables.addModelRequest(record)) return;
         const spent = { modelRequests: 1, activeMs: Math.max(0, endedAt - startedAt), finalMade: final };
-        yield* get(tables.addToTurn(threadId, turnId, spent));
-        yield* get(tables.touch(threadId, now));
+        tables.addToTurn(threadId, turnId, spent);
+        tables.touch(threadId, now);
       }),
-    proposal: (proposalId) => read({ proposals: [proposalId] }, ({ tables }) => get(tables.proposal(proposalId))),
+    proposal: (proposalId) => read({ proposals: [proposalId] }, ({ tables }) => tables.proposal(proposalId)),
     modelRequests: (threadId, turnId) =>
-      read({ requests: { threadId, turnId } }, ({ tables }) => get(tables.modelRequests(threadId, turnId))),
+      read({ requests: { threadId, turnId } }, ({ tables }) => tables.modelRequests(threadId, turnId)),
 
-    row: (operationId) => read({ operations: [operationId] }, ({ tables }) => get(tables.row(operationId))),
-    rows: (proposalId) => read({ proposals: [proposalId] }, ({ tables }) => get(tables.rowsOfProposal(proposalId))),
+    row: (operationId) => read({ operations: [operationId] }, ({ tables }) => tables.row(operationId)),
+    rows: (proposalId) => read({ proposals: [proposalId] }, ({ tables }) => tables.rowsOfProposal(proposalId)),
     operations: (threadId, turnId) =>
-      read(reaches.history(threadId, turnId), ({ tables }) => get(tables.rowsOfThread(threadId, turnId))),
+      read(reaches.history(threadId, turnId), ({ tables }) => tables.rowsOfThread(threadId, turnId)),
     standing: (query) => read(reaches.standing(query), (session) => standing(session, query)),
 
     ask: (requests, run) => write(reaches.ask(requests), (session) => ask(session, requests, run)),
     asked: (operationIds) => read({ operations: operationIds }, (session) => asked(session, operationIds)),
     request: (approvalId) =>
-      read({ approvals: [approvalId] }, function* ({ tables, moment }) {
-        const question = yield* get(tables.question(approvalId));
+      read({ approvals: [approvalId] }, ({ tables, moment }) => {
+        const question = tables.question(approvalId);
         return question && asAsked(question, moment);
       }),
     openRequests: (threadId, options) =>
@@ -93,7 +89,7 @@ export function createLedger(store: Store, deps: LedgerDeps): Ledger {
       refusals.length === 0 ? [] : write(reaches.refuse(refusals), (session) => refuse(session, refusals, run)),
     sweep: async ({ threadId, reads }) => {
       const reach = reaches.open(threadId);
-      const open = await read(reach, ({ tables }) => get(tables.dispatching(threadId)));
+      const open = await read(reach, ({ tables }) => tables.dispatching(threadId));
       if (open.length === 0) return []; // asked before each batch: the usual case writes nothing
       return write(reach, (session) => sweepRows(session, threadId, reads));
     },
@@ -102,7 +98,7 @@ export function createLedger(store: Store, deps: LedgerDeps): Ledger {
     resolve: (operationId, type, said) =>
       write({ operations: [operationId] }, (session) => resolve(session, operationId, type, said)),
 
-    threads: () => read({ list: true }, ({ tables }) => get(tables.threads())),
+    threads: () => read({ list: true }, ({ tables }) => tables.threads()),
     close: () => store.close(),
   };
 }

@@ -9,15 +9,15 @@ import type { Ledger, LedgerDeps, ModelRequestRecord } from "../../execution/led
 import { isAhead, isRepeat, isUnknown } from "../../execution/machine.js";
 import { createLedger } from "./core.js";
 import { sameOwner } from "./session.js";
-import { type Holder, NO_TURN, type Question, runNow, type Tables, type TurnCounters } from "./tables.js";
+import { type Holder, NO_TURN, type Question, type Tables, type TurnCounters } from "./tables.js";
 
 /** A ledger in memory. `close` does nothing: the rows stay readable. */
 export function createMemoryLedger(deps: LedgerDeps): Ledger {
   const tables = memoryTables();
   return createLedger(
     {
-      write: async (_reach, steps) => runNow(steps(tables)),
-      read: async (_reach, steps) => runNow(steps(tables)),
+      write: async (_reach, steps) => steps(tables),
+      read: async (_reach, steps) => steps(tables),
       close: async () => undefined,
     },
     deps,

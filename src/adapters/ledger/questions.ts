@@ -17,30 +17,30 @@ import {
 import type { Answered, AnswerResult, Asked, NewRequest } from "../../execution/ledger.js";
 import { isUndecided, ownerGone, proposed, rederived, settled } from "../../execution/machine.js";
 import { asAsked, isForeign, mustHold, putSettled, questionExpired, type Session } from "./session.js";
-import { get, type Question, type Steps } from "./tables.js";
+import type { Question } from "./tables.js";
 
-export function* ask(session: Session, requests: readonly NewRequest[], run?: Owner): Steps<Asked[]> {
-  for (const { threadId } of requests) yield* mustHold(session, threadId, run); // L8
+export function ask(session: Session, requests: readonly NewRequest[], run?: Owner): Asked[] {
+  for (const { threadId } of requests) mustHold(session, threadId, run); // L8
   const asked: Asked[] = [];
-  for (const request of requests) asked.push(yield* askOne(session, request));
+  for (const request of requests) asked.push(askOne(session, request));
   return asked;
 }
 
-function* askOne(session: Session, wanted: NewRequest): Steps<Asked> {
+function askOne(session: Session, wanted: NewRequest): Asked {
   const { tables, now } = session;
   const { operation, toolDigest } = wanted;
-  const row = yield* get(tables.row(operation.id));
+  const row = tables.row(operation.id);
   const fresh = newQuestion(session, wanted);
   // Nobody can answer what is not stored: a question about another thread's call, or about one that is under way.
-  if (yield* isForeign(session, operation, row, wanted)) return asAsked(fresh, session.moment);
-  const current = yield* get(tables.currentQuestion(operation.id));
+  if (isForeign(session, operation, row, wanted)) return asAsked(fresh, session.moment);
+  const current = tables.currentQuestion(operation.id);
   if (row !== undefined && !isUndecided(row, session)) return asAsked(current ?? fresh, session.moment);
   if (current !== undefined && (shows(current, wanted) || questionExpired(current, session.moment))) {
     return asAsked(current, session.moment); // Q1, Q2
   }
-  yield* get(tables.putRow(row ? rederived(row, operation, toolDigest) : proposed(operation, wanted, toolDigest, now)));
-  yield* get(tables.addQuestion(fresh));
-  yield* get(tables.touch(wanted.threadId, now));
+  tables.putRow(row ? rederived(row, operation, toolDigest) : proposed(operation, wanted, toolDigest, now));
+  tables.addQuestion(fresh);
+  tables.touch(wanted.threadId, now);
   return asAsked(fresh, session.moment);
 }
 
@@ -70,21 +70,17 @@ function shows(current: Question, wanted: NewRequest): boolean {
   return sameTool && wanted.seen.every((id) => shown.has(id));
 }
 
-export function* asked(session: Session, operationIds: readonly Digest[]): Steps<Asked[]> {
+export function asked(session: Session, operationIds: readonly Digest[]): Asked[] {
   const found: Asked[] = [];
   for (const id of operationIds) {
-    const question = yield* get(session.tables.currentQuestion(id));
+    const question = session.tables.currentQuestion(id);
     if (question) found.push(asAsked(question, session.moment));
   }
   return found;
 }
 
-export function* openRequests(
-  session: Session,
-  threadId?: string,
-  answered = false,
-): Steps<(Asked & { row: OperationRow })[]> {
-  const open = yield* get(session.tables.openQuestions(threadId));
+export function openRequests(session: Session, threadId?: string, answered = false): (Asked & { row: OperationRow })[] {
+  const open = session.tables.openQuestions(threadId);
   return open
     .filter(({ question }) => question.verdict === undefined || (answered && !question.consumed))
     .filter(({ question }) => !questionExpired(question, session.moment))
@@ -92,39 +88,39 @@ export function* openRequests(
     .map(({ question, row }) => ({ ...asAsked(question, session.moment), row }));
 }
 
-export function* answer(session: Session, answers: readonly Answered[]): Steps<AnswerResult[]> {
+export function answer(session: Session, answers: readonly Answered[]): AnswerResult[] {
   const results: AnswerResult[] = [];
-  for (const one of answers) results.push(yield* answerOne(session, one));
+  for (const one of answers) results.push(answerOne(session, one));
   return results;
 }
 
-function* answerOne(session: Session, given: Answered): Steps<AnswerResult> {
+function answerOne(session: Session, given: Answered): AnswerResult {
   const { tables, now, moment } = session;
-  const question = yield* get(tables.question(given.verdict.approvalId));
-  const row = question && (yield* get(tables.row(question.request.operationId)));
+  const question = tables.question(given.verdict.approvalId);
+  const row = question && tables.row(question.request.operationId);
   if (!question || !row || !isAbout(given.verdict, question)) return { kind: "not_found" };
   const stored = question.verdict;
   const already = { kind: "already_decided", ...(stored ? { verdict: stored } : {}), row } as const;
   if (stored && (question.consumed || given.supersedes !== stored.mac)) return already; // L6
-  const current = yield* get(tables.currentQuestion(question.request.operationId));
+  const current = tables.currentQuestion(question.request.operationId);
   if (current?.request.approvalId !== question.request.approvalId || !isUndecided(row, session)) return already;
   if (questionExpired({ ...question, verdict: given.verdict }, moment)) {
     const outcome = rejected("expired", "expiry", "nobody answered in time; it was not run");
-    if (row.state !== "settled") yield* putSettled(session, settled(row, outcome, now));
+    if (row.state !== "settled") putSettled(session, settled(row, outcome, now));
     return { kind: "expired" };
   }
   const { edit } = given;
-  const target = edit && (yield* get(tables.row(edit.request.operation.id)));
+  const target = edit && tables.row(edit.request.operation.id);
   if (target) return { kind: "already_decided", row: target }; // edited into a call that has a row of its own
 
-  yield* get(tables.setVerdict(question.request.approvalId, given.verdict, moment));
+  tables.setVerdict(question.request.approvalId, given.verdict, moment);
   const outcome = given.settles ?? implied(given.verdict);
   if (outcome) {
     const replacedBy = edit ? { replacedBy: edit.request.operation.id } : {};
-    yield* putSettled(session, { ...settled(row, outcome, now), ...replacedBy });
+    putSettled(session, { ...settled(row, outcome, now), ...replacedBy });
   }
-  if (edit) yield* putEdit(session, row, edit);
-  yield* get(tables.touch(row.threadId, now));
+  if (edit) putEdit(session, row, edit);
+  tables.touch(row.threadId, now);
   return { kind: "stored" };
 }
 
@@ -149,10 +145,10 @@ function implied(verdict: Verdict): Outcome | undefined {
 }
 
 /** The edited call: an operation of its own, asked about and approved in one step. */
-function* putEdit(session: Session, old: OperationRow, edit: NonNullable<Answered["edit"]>): Steps<void> {
+function putEdit(session: Session, old: OperationRow, edit: NonNullable<Answered["edit"]>): void {
   const { request, verdict } = edit;
   const operation = { ...request.operation, replaces: old.operation.id };
-  yield* get(session.tables.putRow(proposed(operation, request, request.toolDigest, session.now)));
-  yield* get(session.tables.addQuestion(newQuestion(session, request)));
-  yield* get(session.tables.setVerdict(request.approvalId, verdict, session.moment));
+  session.tables.putRow(proposed(operation, request, request.toolDigest, session.now));
+  session.tables.addQuestion(newQuestion(session, request));
+  session.tables.setVerdict(request.approvalId, verdict, session.moment);
 }

@@ -8,22 +8,21 @@ import type { Owner } from "../../contracts/index.js";
 import type { EnterResult } from "../../execution/ledger.js";
 import { fenced, ownerGone } from "../../execution/machine.js";
 import { heldByOther, type Session, sameOwner, sweepRows } from "./session.js";
-import { get, type Steps } from "./tables.js";
 
-export function* enter(session: Session, threadId: string, owner: Owner, leaseMs: number): Steps<EnterResult> {
+export function enter(session: Session, threadId: string, owner: Owner, leaseMs: number): EnterResult {
   const { tables, now } = session;
-  const other = yield* heldByOther(session, threadId, owner);
+  const other = heldByOther(session, threadId, owner);
   if (other) return { kind: "busy", owner: other };
-  yield* sweepRows(session, threadId, false); // N1: writes are unknown from now on
-  for (const row of yield* get(tables.inHand(threadId))) {
-    if (ownerGone(row, session)) yield* get(tables.putRow(fenced(row)));
+  sweepRows(session, threadId, false); // N1: writes are unknown from now on
+  for (const row of tables.inHand(threadId)) {
+    if (ownerGone(row, session)) tables.putRow(fenced(row));
   }
-  yield* get(tables.setHolder(threadId, { owner, leaseUntil: now + leaseMs }));
-  yield* get(tables.touch(threadId, now));
+  tables.setHolder(threadId, { owner, leaseUntil: now + leaseMs });
+  tables.touch(threadId, now);
   return { kind: "entered" };
 }
 
-export function* leave({ tables }: Session, threadId: string, owner: Owner): Steps<void> {
-  const holder = yield* get(tables.holder(threadId));
-  if (holder && sameOwner(holder.owner, owner)) yield* get(tables.setHolder(threadId, undefined));
+export function leave({ tables }: Session, threadId: string, owner: Owner): void {
+  const holder = tables.holder(threadId);
+  if (holder && sameOwner(holder.owner, owner)) tables.setHolder(threadId, undefined);
 }

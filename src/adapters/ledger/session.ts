@@ -12,7 +12,7 @@ import {
 import { type Moment, outlived } from "../../execution/clock.js";
 import { type Asked, runKey } from "../../execution/ledger.js";
 import { lost, ownerGone, type Place, proposed, settled, type Watch } from "../../execution/machine.js";
-import { get, type Holder, type Question, type Steps, type Tables } from "./tables.js";
+import type { Holder, Question, Tables } from "./tables.js";
 
 export interface Session extends Watch {
   readonly tables: Tables;
@@ -20,30 +20,30 @@ export interface Session extends Watch {
 }
 
 /** Puts a row that is settled now, and what its thread and turn keep of it. */
-export function* putSettled(session: Session, row: OperationRow): Steps<void> {
-  yield* get(session.tables.putRow(row));
-  yield* get(session.tables.touch(row.threadId, session.now));
+export function putSettled(session: Session, row: OperationRow): void {
+  session.tables.putRow(row);
+  session.tables.touch(row.threadId, session.now);
   if (row.outcome?.reason === "budget") {
-    yield* get(session.tables.addToTurn(row.threadId, row.turnId, { budgetSpent: true }));
+    session.tables.addToTurn(row.threadId, row.turnId, { budgetSpent: true });
   }
 }
 
 /** Settles the row of each write (and read) that the owner of a dead process left in `dispatching`. Returns them. */
-export function* sweepRows(session: Session, threadId: string | undefined, reads: boolean): Steps<OperationRow[]> {
+export function sweepRows(session: Session, threadId: string | undefined, reads: boolean): OperationRow[] {
   const swept: OperationRow[] = [];
-  for (const row of yield* get(session.tables.dispatching(threadId))) {
+  for (const row of session.tables.dispatching(threadId)) {
     if (row.operation.effect === "read" && !reads) continue;
     if (!ownerGone(row, session)) continue;
     const after = lost(row, session.now);
-    yield* putSettled(session, after);
+    putSettled(session, after);
     swept.push(after);
   }
   return swept;
 }
 
 /** Whose run a thread is, other than this one's, while that run may live. (L8) */
-export function* heldByOther(session: Session, threadId: string, run: Owner): Steps<Owner | undefined> {
-  const holder = yield* get(session.tables.holder(threadId));
+export function heldByOther(session: Session, threadId: string, run: Owner): Owner | undefined {
+  const holder = session.tables.holder(threadId);
   if (holder === undefined || sameOwner(holder.owner, run) || holderGone(session, threadId, holder)) return undefined;
   return holder.owner;
 }
@@ -54,8 +54,8 @@ export function holderGone(session: Session, threadId: string, { owner, leaseUnt
 }
 
 /** Throws `already_running` when the thread is not the run's own. Whoever names no run is not held to it. */
-export function* mustHold({ tables }: Session, threadId: string, run: Owner | undefined): Steps<void> {
-  if (run === undefined || sameOwner((yield* get(tables.holder(threadId)))?.owner, run)) return;
+export function mustHold({ tables }: Session, threadId: string, run: Owner | undefined): void {
+  if (run === undefined || sameOwner(tables.holder(threadId)?.owner, run)) return;
   throw takenOver(threadId);
 }
 
@@ -64,14 +64,14 @@ export function sameOwner(a: Owner | undefined, b: Owner): boolean {
 }
 
 /** Whether an operation is, by the host's own record, of another thread or scope, or another call under the same id. */
-export function* isForeign(
+export function isForeign(
   session: Session,
   operation: Operation,
   row: OperationRow | undefined,
   place: Pick<Place, "threadId" | "scope">,
-): Steps<boolean> {
+): boolean {
   if (row && (row.operation.argumentsDigest !== operation.argumentsDigest || !samePlace(row, place))) return true;
-  const proposal = yield* get(session.tables.proposal(operation.proposalId));
+  const proposal = session.tables.proposal(operation.proposalId);
   return proposal !== undefined && !samePlace(proposal, place);
 }
 
@@ -88,18 +88,18 @@ export function foreignId(operationId: Digest, place: Pick<Place, "threadId" | "
  * Refuses an operation of another thread. The record of the attempt is kept under an id of its own, so that the true
  * thread's operation, which may be yet to come, is not taken by it.
  */
-export function* refuseForeign(
+export function refuseForeign(
   session: Session,
   operation: Operation,
   place: Place,
   toolDigest: Digest | null,
-): Steps<OperationRow> {
+): OperationRow {
   const outcome = rejected("other_thread", "host", "this call belongs to another thread; it was not run");
   const answer = settled(proposed(operation, place, toolDigest, session.now), outcome, session.now);
   const id = foreignId(operation.id, place);
-  if ((yield* get(session.tables.row(id))) === undefined) {
+  if (session.tables.row(id) === undefined) {
     const kept = { ...operation, id, proposalId: `other_thread:${operation.proposalId}` };
-    yield* putSettled(session, { ...answer, operation: kept });
+    putSettled(session, { ...answer, operation: kept });
   }
   return answer;
 }

@@ -17,17 +17,16 @@ import {
   settled,
 } from "../../execution/machine.js";
 import { isForeign, mustHold, putSettled, refuseForeign, type Session, sweepRows } from "./session.js";
-import { get, type Steps } from "./tables.js";
 
-export function* settle(session: Session, settlement: Settlement): Steps<boolean> {
-  const row = yield* get(session.tables.row(settlement.operationId));
+export function settle(session: Session, settlement: Settlement): boolean {
+  const row = session.tables.row(settlement.operationId);
   if (row === undefined || row.fence !== settlement.fence) return false; // L4
   if (row.state === "proposed") return false;
   if (row.state === "settled") return isSame(row, settlement); // a settlement told twice
-  yield* put(session, row, settlement);
+  put(session, row, settlement);
   if (row.state === "dispatching") {
     const activeMs = Math.max(0, session.now - (row.sentAt ?? session.now));
-    yield* get(session.tables.addToTurn(row.threadId, row.turnId, { activeMs }));
+    session.tables.addToTurn(row.threadId, row.turnId, { activeMs });
   }
   return true;
 }
@@ -41,46 +40,42 @@ function isSame(row: OperationRow, { outcome, sent }: Settlement): boolean {
 }
 
 /** An answer that came too late, which may leave the outcome unknown still, with better evidence of it. */
-export function* settleLate(session: Session, settlement: Settlement): Steps<boolean> {
-  const row = yield* get(session.tables.row(settlement.operationId));
+export function settleLate(session: Session, settlement: Settlement): boolean {
+  const row = session.tables.row(settlement.operationId);
   if (row === undefined || row.fence !== settlement.fence || !isUnknown(row)) return false; // L1, L4
-  yield* put(session, row, settlement);
+  put(session, row, settlement);
   return true;
 }
 
-function* put(session: Session, row: OperationRow, { outcome, sent, result, listensMs }: Settlement): Steps<void> {
+function put(session: Session, row: OperationRow, { outcome, sent, result, listensMs }: Settlement): void {
   const lease = listensMs === undefined ? {} : { leaseUntil: session.now + listensMs };
   const after = settled(row, outcome, session.now, { sent, ...lease, ...(result ? { result } : {}) });
-  yield* putSettled(session, after);
+  putSettled(session, after);
 }
 
 /** What a read-back found: evidence of an unknown outcome, and its end when it says either way. (L1, L6) */
-export function* readBack(
-  session: Session,
-  operationId: Digest,
-  found: Omit<ReadBack, "at">,
-): Steps<OperationRow | undefined> {
-  const row = yield* get(session.tables.row(operationId));
+export function readBack(session: Session, operationId: Digest, found: Omit<ReadBack, "at">): OperationRow | undefined {
+  const row = session.tables.row(operationId);
   if (row === undefined || !isUnknown(row) || row.operation.effect !== "write") return row;
   const outcome = readBackAs(row, { ...found, at: session.now }, session);
   const open = outcome.status === "result_unknown";
   const after = { ...row, outcome, settledAt: open ? (row.settledAt ?? session.now) : session.now };
-  yield* putSettled(session, after);
+  putSettled(session, after);
   return after;
 }
 
-export function* refuse(session: Session, refusals: readonly Refusal[], run?: Owner): Steps<OperationRow[]> {
-  for (const { threadId } of refusals) yield* mustHold(session, threadId, run); // L8
+export function refuse(session: Session, refusals: readonly Refusal[], run?: Owner): OperationRow[] {
+  for (const { threadId } of refusals) mustHold(session, threadId, run); // L8
   const rows: OperationRow[] = [];
-  for (const refusal of refusals) rows.push(yield* refuseOne(session, refusal));
+  for (const refusal of refusals) rows.push(refuseOne(session, refusal));
   return rows;
 }
 
-function* refuseOne(session: Session, refusal: Refusal): Steps<OperationRow> {
+function refuseOne(session: Session, refusal: Refusal): OperationRow {
   const { operation, toolDigest, outcome } = refusal;
-  const row = yield* get(session.tables.row(operation.id));
-  if (yield* isForeign(session, operation, row, refusal)) {
-    return yield* refuseForeign(session, operation, refusal, toolDigest);
+  const row = session.tables.row(operation.id);
+  if (isForeign(session, operation, row, refusal)) {
+    return refuseForeign(session, operation, refusal, toolDigest);
   }
   const open = row === undefined || row.state === "proposed" || (row.state === "claimed" && ownerGone(row, session));
   if (!open) return row; // L6
@@ -88,28 +83,28 @@ function* refuseOne(session: Session, refusal: Refusal): Steps<OperationRow> {
     ? rederived(row, operation, toolDigest ?? row.toolDigest)
     : proposed(operation, refusal, toolDigest, session.now);
   const after = settled(known, outcome, session.now);
-  yield* putSettled(session, after);
+  putSettled(session, after);
   return after;
 }
 
-export function* unknowns(session: Session, threadId?: string): Steps<OperationRow[]> {
-  yield* sweepRows(session, threadId, false);
-  return yield* get(session.tables.unknownWrites(threadId));
+export function unknowns(session: Session, threadId?: string): OperationRow[] {
+  sweepRows(session, threadId, false);
+  return session.tables.unknownWrites(threadId);
 }
 
-export function* resolve(
+export function resolve(
   session: Session,
   operationId: Digest,
   type: ResolutionType,
   said: Omit<Resolution, "type" | "at">,
-): Steps<ResolveResult> {
-  const stored = yield* get(session.tables.row(operationId));
+): ResolveResult {
+  const stored = session.tables.row(operationId);
   if (stored === undefined || stored.operation.effect !== "write") {
     return stored?.state === "settled" ? { kind: "already_settled", row: stored } : { kind: "not_found" };
   }
   const abandoned = stored.state === "dispatching" && ownerGone(stored, session);
   const row = abandoned ? lost(stored, session.now) : stored;
-  if (abandoned) yield* putSettled(session, row);
+  if (abandoned) putSettled(session, row);
   if (row.state === "dispatching") return { kind: "owner_alive", row };
   if (row.state !== "settled") return { kind: "not_found" }; // nothing was sent, so nothing is unknown
   if (!isUnknown(row)) return { kind: "already_settled", row };
@@ -118,7 +113,7 @@ export function* resolve(
   const resolution: Resolution = { ...said, type, at: session.now };
   const left = row.resolution !== undefined && type === "leave"; // left before: the first word stands
   const after = left ? row : resolvedRow(row, type, resolution, session.now);
-  yield* putSettled(session, after);
+  putSettled(session, after);
   return { kind: "resolved", row: after };
 }
 

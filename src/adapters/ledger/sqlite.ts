@@ -9,7 +9,7 @@ import { createLedger } from "./core.js";
 import { guarded, openStore } from "./open.js";
 import { sameOwner } from "./session.js";
 import { sqliteTables } from "./sqlite-tables.js";
-import { get, type Reach, runNow, type Steps, type Tables } from "./tables.js";
+import type { Reach, Tables } from "./tables.js";
 
 /**
  * A ledger in a SQLite file (made if missing, with its folder) or in an open database. Migrates it to this version.
@@ -18,12 +18,12 @@ import { get, type Reach, runNow, type Steps, type Tables } from "./tables.js";
 export function createSqliteLedger(db: Database.Database | string, deps: LedgerDeps): Ledger {
   const opened = openStore(db);
   const tables = guarded(opened.name, () => sqliteTables(opened));
-  const transact = opened.transaction((steps: (tables: Tables) => Steps<unknown>) => runNow(steps(tables)));
+  const transact = opened.transaction((steps: (tables: Tables) => unknown) => steps(tables));
   return createLedger(
     {
-      write: async <T>(_reach: Reach, steps: (tables: Tables) => Steps<T>) =>
+      write: async <T>(_reach: Reach, steps: (tables: Tables) => T) =>
         guarded(opened.name, () => transact.immediate(steps) as T),
-      read: async <T>(_reach: Reach, steps: (tables: Tables) => Steps<T>) =>
+      read: async <T>(_reach: Reach, steps: (tables: Tables) => T) =>
         guarded(opened.name, () => transact.deferred(steps) as T),
       close: async () => {
         if (typeof db === "string") opened.close();
@@ -36,5 +36,5 @@ export function createSqliteLedger(db: Database.Database | string, deps: LedgerD
 /** Tells, inside a transaction of whoever asks, whether a thread of the ledger in this file is a run's own. (L8) */
 export function sqliteHolds(db: Database.Database): Holds {
   const tables = sqliteTables(openStore(db));
-  return (threadId, run) => sameOwner(runNow(get(tables.holder(threadId)))?.owner, run);
+  return (threadId, run) => sameOwner(tables.holder(threadId)?.owner, run);
 }

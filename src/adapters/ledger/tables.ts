@@ -3,8 +3,7 @@
 //   T1. Everything between `write` and the end of its steps is one transaction: all of it is kept, durably, or none.
 //   T2. Every question about a thread or a turn is answered by an index or a kept counter, never by reading the thread.
 //
-// A transaction is written as a generator, so that the same rules run over a store that answers at once (memory, SQLite)
-// and over one that answers later (a server): `const row = yield* get(tables.row(id))`.
+// Every method answers at once: a rule is one synchronous function over these tables.
 
 import type {
   ApprovalRequest,
@@ -18,24 +17,6 @@ import type {
 } from "../../contracts/index.js";
 import type { Moment } from "../../execution/clock.js";
 import type { ModelRequestRecord } from "../../execution/ledger.js";
-
-/** An answer now, or the promise of one. */
-export type Reply<T> = T | Promise<T>;
-
-/** Steps of a transaction. */
-export type Steps<T> = Generator<Reply<unknown>, T, unknown>;
-
-/** Waits for a store's reply, within a transaction. */
-export function* get<T>(reply: Reply<T>): Steps<T> {
-  return (yield reply) as T;
-}
-
-/** Runs steps over a store that answers at once: nothing else runs in between. */
-export function runNow<T>(steps: Steps<T>): T {
-  let step = steps.next();
-  while (!step.done) step = steps.next(step.value);
-  return step.value;
-}
 
 /**
  * What the steps of a transaction may look at, named before they run: a store that is far away loads it in one go. Looking
@@ -75,9 +56,9 @@ export interface Reach {
 
 export interface Store {
   /** Runs the steps in one transaction that is durable when this resolves. (T1) May run them again where another was first. */
-  write<T>(reach: Reach, steps: (tables: Tables) => Steps<T>): Promise<T>;
+  write<T>(reach: Reach, steps: (tables: Tables) => T): Promise<T>;
   /** Runs steps that change nothing, on one consistent view. */
-  read<T>(reach: Reach, steps: (tables: Tables) => Steps<T>): Promise<T>;
+  read<T>(reach: Reach, steps: (tables: Tables) => T): Promise<T>;
   /** Extends the leases of an owner in a cheaper way than by steps. False: it holds nothing any more. */
   renew?(owner: Owner, leaseMs: number): Promise<boolean>;
   close(): Promise<void>;
@@ -120,65 +101,62 @@ export interface Question {
 
 export interface Tables {
   /** The store's own clock, where it has one: epoch milliseconds. */
-  now?(): Reply<number>;
-  clock(): Reply<Moment | undefined>;
-  setClock(moment: Moment): Reply<void>;
+  now?(): number;
+  clock(): Moment | undefined;
+  setClock(moment: Moment): void;
 
   /** Keeps the first body stored under an id. */
-  addSnapshot(snapshot: ToolSnapshot): Reply<void>;
-  hasSnapshot(id: Digest): Reply<boolean>;
-  snapshot(id: Digest): Reply<ToolSnapshot | undefined>;
+  addSnapshot(snapshot: ToolSnapshot): void;
+  hasSnapshot(id: Digest): boolean;
+  snapshot(id: Digest): ToolSnapshot | undefined;
 
   /** False when the request id is known. A proposal id that is known keeps its first proposal. */
-  addModelRequest(record: ModelRequestRecord): Reply<boolean>;
-  modelRequests(threadId: string, turnId: string): Reply<ModelRequestRecord[]>;
-  proposal(proposalId: string): Reply<Proposal | undefined>;
+  addModelRequest(record: ModelRequestRecord): boolean;
+  modelRequests(threadId: string, turnId: string): ModelRequestRecord[];
+  proposal(proposalId: string): Proposal | undefined;
 
-  row(operationId: Digest): Reply<OperationRow | undefined>;
+  row(operationId: Digest): OperationRow | undefined;
   /** Inserts a row or writes it over the one with its id; which call it is and its arguments never change. */
-  putRow(row: OperationRow): Reply<void>;
-  rowsOfProposal(proposalId: string): Reply<OperationRow[]>;
-  rowsOfThread(threadId: string, turnId?: string): Reply<OperationRow[]>;
+  putRow(row: OperationRow): void;
+  rowsOfProposal(proposalId: string): OperationRow[];
+  rowsOfThread(threadId: string, turnId?: string): OperationRow[];
   /** Rows in `dispatching`, of a thread or of all. */
-  dispatching(threadId?: string): Reply<OperationRow[]>;
+  dispatching(threadId?: string): OperationRow[];
   /** Writes whose outcome is unknown, of a thread or of all. */
-  unknownWrites(threadId?: string): Reply<OperationRow[]>;
+  unknownWrites(threadId?: string): OperationRow[];
   /** Writes of the thread with the same server, tool and arguments that count as repeats, oldest first. */
-  identicalWrites(
-    threadId: string,
-    call: Pick<Operation, "server" | "tool" | "argumentsDigest">,
-  ): Reply<OperationRow[]>;
+  identicalWrites(threadId: string, call: Pick<Operation, "server" | "tool" | "argumentsDigest">): OperationRow[];
   /** Writes of the thread numbered above `seq` that count as ahead, by number. */
-  writesAfter(threadId: string, seq: number): Reply<OperationRow[]>;
+  writesAfter(threadId: string, seq: number): OperationRow[];
   /** The next number of the thread's writes; each is given once. */
-  nextSeq(threadId: string): Reply<number>;
+  nextSeq(threadId: string): number;
   /** How far an unknown outcome halts, as the operation's last claim was told. */
-  haltScope(operationId: Digest): Reply<"thread" | "server">;
-  setHaltScope(operationId: Digest, scope: "thread" | "server"): Reply<void>;
+  haltScope(operationId: Digest): "thread" | "server";
+  setHaltScope(operationId: Digest, scope: "thread" | "server"): void;
   /** Rows claimed or dispatching, of a thread. */
-  inHand(threadId: string): Reply<OperationRow[]>;
-  holder(threadId: string): Reply<Holder | undefined>;
-  setHolder(threadId: string, holder: Holder | undefined): Reply<void>;
+  inHand(threadId: string): OperationRow[];
+  holder(threadId: string): Holder | undefined;
+  setHolder(threadId: string, holder: Holder | undefined): void;
   /** Extends the lease of every claimed or dispatching row of the owner, and of the threads it holds. False: there is none. */
-  renew(owner: Owner, leaseUntil: number): Reply<boolean>;
+  renew(owner: Owner, leaseUntil: number): boolean;
 
-  turn(threadId: string, turnId: string): Reply<TurnCounters>;
+  turn(threadId: string, turnId: string): TurnCounters;
   /** Adds to the counters; a flag once true stays true. */
-  addToTurn(threadId: string, turnId: string, more: Partial<TurnCounters>): Reply<void>;
+  addToTurn(threadId: string, turnId: string, more: Partial<TurnCounters>): void;
   /** Operations of the turn that a person rejected. */
-  rejectedByPerson(threadId: string, turnId: string): Reply<OperationRow[]>;
+  rejectedByPerson(threadId: string, turnId: string): OperationRow[];
 
-  addQuestion(question: Question): Reply<void>;
-  question(approvalId: string): Reply<Question | undefined>;
+  addQuestion(question: Question): void;
+  question(approvalId: string): Question | undefined;
   /** The newest question about an operation: the only one whose verdict counts. */
-  currentQuestion(operationId: Digest): Reply<Question | undefined>;
-  setVerdict(approvalId: string, verdict: Verdict, answered: Moment): Reply<void>;
-  consume(approvalId: string): Reply<void>;
+  currentQuestion(operationId: Digest): Question | undefined;
+  setVerdict(approvalId: string, verdict: Verdict, answered: Moment): void;
+  consume(approvalId: string): void;
   /** The time of the latest verdict on an operation of the proposal. */
-  lastVerdict(proposalId: string): Reply<Moment | undefined>;
+  lastVerdict(proposalId: string): Moment | undefined;
   /** The current question of each undecided operation, answered or not. */
-  openQuestions(threadId?: string): Reply<{ readonly question: Question; readonly row: OperationRow }[]>;
+  openQuestions(threadId?: string): { readonly question: Question; readonly row: OperationRow }[];
 
-  threads(): Reply<{ threadId: string; lastAt: number }[]>;
-  touch(threadId: string, at: number): Reply<void>;
+  threads(): { threadId: string; lastAt: number }[];
+  touch(threadId: string, at: number): void;
 }

@@ -9,15 +9,7 @@ import type { Moment } from "../../execution/clock.js";
 import type { ModelRequestRecord } from "../../execution/ledger.js";
 import { memoryTables } from "../ledger/memory.js";
 import { sameOwner } from "../ledger/session.js";
-import {
-  get,
-  type Holder,
-  type Question,
-  type Reach,
-  runNow,
-  type Tables,
-  type TurnCounters,
-} from "../ledger/tables.js";
+import type { Holder, Question, Reach, Tables, TurnCounters } from "../ledger/tables.js";
 import { identicalKey } from "./keys.js";
 import type { Part } from "./load.js";
 
@@ -92,7 +84,7 @@ export function imageOf(reach: Reach, parts: readonly Part[], hostClock: boolean
   }
   for (const threadId of reach.threads ?? []) if (!headers.has(threadId)) fresh(threadId);
   const everywhere = reach.everywhere === "always" || (reach.everywhere === "halting" && halting);
-  const unknown = runNow(get(memory.unknownWrites())).map((row) => row.operation.id);
+  const unknown = memory.unknownWrites().map((row) => row.operation.id);
 
   function take({ kind, body, extra, data }: Part): void {
     switch (kind) {
