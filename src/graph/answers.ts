@@ -5,7 +5,7 @@ import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import type { PersonAnswer } from "../approval/index.js";
 import { seal, sealed } from "../approval/index.js";
 import { digest, type Operation, type OperationRow, operationId, rejected, type Verdict } from "../contracts/index.js";
-import type { Answered, AnswerResult, Asked } from "../execution/ledger.js";
+import type { Answered, AnswerResult, Asked } from "../ledger/port.js";
 import { type Host, UNAUTHENTICATED } from "./host.js";
 import type { OperationView } from "./state.js";
 

@@ -18,7 +18,7 @@ import {
   type ToolSnapshot,
   type Verdict,
 } from "../contracts/index.js";
-import type { Asked, Standing } from "../execution/ledger.js";
+import type { Asked, Standing } from "../ledger/port.js";
 import { type CallFacts, type Judgement, judge, type ToolSettings } from "../policy/index.js";
 import { isBuiltIn } from "./builtins.js";
 import { argumentProblem, injectsOf, locate, route } from "./call.js";

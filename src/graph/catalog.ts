@@ -20,7 +20,7 @@ import {
   toolDigest,
 } from "../catalog/index.js";
 import { type Config, type Digest, oneLine, sha256, type ToolSnapshot, type WithheldTool } from "../contracts/index.js";
-import type { Ledger } from "../execution/ledger.js";
+import type { Ledger } from "../ledger/port.js";
 import type { Servers } from "../execution/server.js";
 import { holdsSecret, rewordDefinition, toBody } from "../observation/index.js";
 import { builtInTools } from "./builtins.js";

@@ -5,7 +5,7 @@ import type { StructuredToolInterface } from "@langchain/core/tools";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import type { SchemaChecker } from "../catalog/index.js";
 import type { Config, Digest, Owner } from "../contracts/index.js";
-import type { Ledger } from "../execution/ledger.js";
+import type { Ledger } from "../ledger/port.js";
 import type { Servers } from "../execution/server.js";
 import type { ResultStore } from "../observation/index.js";
 import type { Policy, Settings } from "../policy/index.js";

@@ -1,7 +1,7 @@
 // Items: ledger rows in the shapes other programs read. Times become ISO 8601 UTC.
 
 import type { ApprovalItem, OperationItem, OperationRow, UnknownItem } from "../contracts/index.js";
-import type { Asked } from "../execution/ledger.js";
+import type { Asked } from "../ledger/port.js";
 
 export function toApprovalItem({ request }: Asked, { operation }: Pick<OperationRow, "operation">): ApprovalItem {
   return {

@@ -7,7 +7,7 @@
 //   A4. What is still in flight when the run has ended, as after an abort, keeps its lease until it is settled.
 
 import { type Owner, ToolgateError } from "../contracts/index.js";
-import { runKey } from "../execution/ledger.js";
+import { runKey } from "../ledger/port.js";
 import type { Host, RunOwner } from "./host.js";
 
 export interface Lease extends RunOwner {

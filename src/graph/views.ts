@@ -1,7 +1,7 @@
 // Views: what the state shows of a batch. For people and edges; nothing is ever allowed because of one (G9).
 
 import { type OperationRow, type Outcome, oneLine } from "../contracts/index.js";
-import type { Standing } from "../execution/ledger.js";
+import type { Standing } from "../ledger/port.js";
 import type { Batch, BatchCall } from "./batch.js";
 import type { HaltView, OperationView } from "./state.js";
 

@@ -3,14 +3,14 @@
 import fc from "fast-check";
 import pg from "pg";
 import { describe, expect, it } from "vitest";
-import { createLedger } from "../../src/adapters/ledger/core.js";
-import type { Question, Store, Tables } from "../../src/adapters/ledger/tables.js";
+import { createLedger } from "../../src/ledger/ledger.js";
+import type { Question, Store, Tables } from "../../src/ledger/tables.js";
 import { type Connection, connect } from "../../src/adapters/postgres/connection.js";
 import { key } from "../../src/adapters/postgres/keys.js";
 import { alone } from "../../src/adapters/postgres/schema.js";
 import { postgresStore } from "../../src/adapters/postgres/store.js";
 import type { OperationRow, Verdict } from "../../src/contracts/index.js";
-import type { ModelRequestRecord } from "../../src/execution/ledger.js";
+import type { ModelRequestRecord } from "../../src/ledger/port.js";
 import { modelRequests, questionsAbout, rows } from "../conformance/ledger-values.js";
 import {
   approve,

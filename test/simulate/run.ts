@@ -1,6 +1,6 @@
 // Run: a plan -> its history and what was wrong with it.
 
-import { createMemoryResults } from "../../src/adapters/store/results-memory.js";
+import { createMemoryResults } from "../../src/adapters/memory/results.js";
 import type { Servers } from "../../src/execution/server.js";
 import { createCast } from "./cast.js";
 import { checkMessages, checkRows, checkSend } from "./check.js";

@@ -5,11 +5,11 @@
 
 import { gunzipSync } from "node:zlib";
 import type { Digest, OperationRow, Owner, Proposal, ToolSnapshot } from "../../contracts/index.js";
-import type { Moment } from "../../execution/clock.js";
-import type { ModelRequestRecord } from "../../execution/ledger.js";
-import { memoryTables } from "../ledger/memory.js";
-import { sameOwner } from "../ledger/session.js";
-import type { Holder, Question, Reach, Tables, TurnCounters } from "../ledger/tables.js";
+import type { Moment } from "../../ledger/clock.js";
+import type { ModelRequestRecord } from "../../ledger/port.js";
+import { memoryTables } from "../memory/tables.js";
+import { sameOwner } from "../../ledger/transaction.js";
+import type { Holder, Question, Reach, Tables, TurnCounters } from "../../ledger/tables.js";
 import { identicalKey } from "./keys.js";
 import type { Part } from "./load.js";
 

@@ -7,7 +7,7 @@
 
 import { randomUUID } from "node:crypto";
 import { type Owner, ToolgateError } from "../../contracts/index.js";
-import type { Reach, Store, Tables } from "../ledger/tables.js";
+import type { Reach, Store, Tables } from "../../ledger/tables.js";
 import type { Connection } from "./connection.js";
 import { StatementError } from "./connection.js";
 import { type Header, type Image, imageOf } from "./image.js";
@@ -15,7 +15,7 @@ import { keys, ownerKey } from "./keys.js";
 import { loading, NOW, type Part, type Statement } from "./load.js";
 import { Memo } from "./memo.js";
 import { saving } from "./save.js";
-import { Turns } from "./turns.js";
+import { Turns } from "./keyed-mutex.js";
 
 /** How often a transaction's steps run before it is given up. */
 const TRIES = 50;

@@ -7,7 +7,7 @@
 
 import { interrupt, type LangGraphRunnableConfig } from "@langchain/langgraph";
 import { approvalPayload, type Question, readAnswer } from "../../approval/index.js";
-import type { NewRequest } from "../../execution/ledger.js";
+import type { NewRequest } from "../../ledger/port.js";
 import { type OpenQuestion, refusedAnswer, storeAnswers, whoAnswers } from "../answers.js";
 import { type Batch, type BatchCall, loadBatch, threadOf } from "../batch.js";
 import { injectsOf } from "../call.js";

@@ -10,7 +10,7 @@
 
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { type Digest, LOCAL, type OperationRow, type Outcome, ToolgateError } from "../../contracts/index.js";
-import type { Claim, ClaimBatch, ClaimRequest, ClaimResult } from "../../execution/ledger.js";
+import type { Claim, ClaimBatch, ClaimRequest, ClaimResult } from "../../ledger/port.js";
 import { type Dispatch, runBatch } from "../../execution/run.js";
 import { head, redactBody, toBody } from "../../observation/index.js";
 import { type Batch, type BatchCall, loadBatch, threadOf } from "../batch.js";

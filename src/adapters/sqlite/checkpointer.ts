@@ -22,8 +22,8 @@ import {
 import { SqliteSaver } from "@langchain/langgraph-checkpoint-sqlite";
 import Database from "better-sqlite3";
 import { type Owner, RUN, takenOver } from "../../contracts/index.js";
-import { guarded } from "../ledger/open.js";
-import { CheckpointSerializer } from "./checkpoint-serde.js";
+import { guarded } from "./open.js";
+import { CheckpointSerializer } from "../../langgraph/serde.js";
 
 /** Milliseconds a statement waits for another process's lock. */
 const BUSY_TIMEOUT_MS = 5_000;

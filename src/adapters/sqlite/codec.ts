@@ -6,7 +6,7 @@
 //   E2. A verdict and a proposal keep what differs from the row they stand in; everything else is read from there.
 
 import type { Operation, OperationRow, Outcome, Owner, Verdict } from "../../contracts/index.js";
-import type { Question } from "./tables.js";
+import type { Question } from "../../ledger/tables.js";
 
 export type Cell = string | number | Buffer | null;
 export type Record_ = Readonly<Record<string, Cell>>;

@@ -14,7 +14,7 @@ import {
   type Owner,
   type ReadBack,
 } from "../contracts/index.js";
-import type { OwnerLiveness, WriteRef } from "./ledger.js";
+import type { OwnerLiveness, WriteRef } from "./port.js";
 
 /** How an adapter tells whether the owner of a row may still act. */
 export interface Watch {

@@ -13,10 +13,10 @@ import {
   rejected,
   sameInjects,
   type Verdict,
-} from "../../contracts/index.js";
-import type { Answered, AnswerResult, Asked, NewRequest } from "../../execution/ledger.js";
-import { isUndecided, ownerGone, proposed, rederived, settled } from "../../execution/machine.js";
-import { asAsked, isForeign, mustHold, putSettled, questionExpired, type Session } from "./session.js";
+} from "../contracts/index.js";
+import type { Answered, AnswerResult, Asked, NewRequest } from "./port.js";
+import { isUndecided, ownerGone, proposed, rederived, settled } from "./transitions.js";
+import { asAsked, isForeign, mustHold, putSettled, questionExpired, type Session } from "./transaction.js";
 import type { Question } from "./tables.js";
 
 export function ask(session: Session, requests: readonly NewRequest[], run?: Owner): Asked[] {

@@ -4,10 +4,10 @@
 //       should it only have been cut off.
 //   N2. Whether an owner is gone is asked as for an operation: on this machine by its process, elsewhere by the lease.
 
-import type { Owner } from "../../contracts/index.js";
-import type { EnterResult } from "../../execution/ledger.js";
-import { fenced, ownerGone } from "../../execution/machine.js";
-import { heldByOther, type Session, sameOwner, sweepRows } from "./session.js";
+import type { Owner } from "../contracts/index.js";
+import type { EnterResult } from "./port.js";
+import { fenced, ownerGone } from "./transitions.js";
+import { heldByOther, type Session, sameOwner, sweepRows } from "./transaction.js";
 
 export function enter(session: Session, threadId: string, owner: Owner, leaseMs: number): EnterResult {
   const { tables, now } = session;

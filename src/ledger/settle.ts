@@ -4,8 +4,8 @@
 //   L4. A settlement names the fence of its claim; with an older one nothing changes.
 //   L6. What is settled stays: whoever comes later gets the row as it stands.
 
-import type { Digest, OperationRow, Owner, ReadBack, Resolution, ResolutionType } from "../../contracts/index.js";
-import type { Refusal, ResolveResult, Settlement } from "../../execution/ledger.js";
+import type { Digest, OperationRow, Owner, ReadBack, Resolution, ResolutionType } from "../contracts/index.js";
+import type { Refusal, ResolveResult, Settlement } from "./port.js";
 import {
   isUnknown,
   lost,
@@ -15,8 +15,8 @@ import {
   rederived,
   resolvedAs,
   settled,
-} from "../../execution/machine.js";
-import { isForeign, mustHold, putSettled, refuseForeign, type Session, sweepRows } from "./session.js";
+} from "./transitions.js";
+import { isForeign, mustHold, putSettled, refuseForeign, type Session, sweepRows } from "./transaction.js";
 
 export function settle(session: Session, settlement: Settlement): boolean {
   const row = session.tables.row(settlement.operationId);

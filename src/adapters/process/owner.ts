@@ -14,7 +14,7 @@ import { randomUUID } from "node:crypto";
 import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
 import type { Owner } from "../../contracts/index.js";
-import type { OwnerLiveness } from "../../execution/ledger.js";
+import type { OwnerLiveness } from "../../ledger/port.js";
 
 /** An owner of this process, and what it has in flight. */
 export interface OwnerHandle {

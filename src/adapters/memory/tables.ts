@@ -4,12 +4,12 @@
 // under them. A step that throws leaves what was written before it; the rules write only after they have ruled.
 
 import type { Digest, OperationRow, Proposal, ToolSnapshot } from "../../contracts/index.js";
-import type { Moment } from "../../execution/clock.js";
-import type { Ledger, LedgerDeps, ModelRequestRecord } from "../../execution/ledger.js";
-import { isAhead, isRepeat, isUnknown } from "../../execution/machine.js";
-import { createLedger } from "./core.js";
-import { sameOwner } from "./session.js";
-import { type Holder, NO_TURN, type Question, type Tables, type TurnCounters } from "./tables.js";
+import type { Moment } from "../../ledger/clock.js";
+import type { Ledger, LedgerDeps, ModelRequestRecord } from "../../ledger/port.js";
+import { isAhead, isRepeat, isUnknown } from "../../ledger/transitions.js";
+import { createLedger } from "../../ledger/ledger.js";
+import { sameOwner } from "../../ledger/transaction.js";
+import { type Holder, NO_TURN, type Question, type Tables, type TurnCounters } from "../../ledger/tables.js";
 
 /** A ledger in memory. `close` does nothing: the rows stay readable. */
 export function createMemoryLedger(deps: LedgerDeps): Ledger {

@@ -2,7 +2,7 @@
 
 import type { ResultRef } from "../../contracts/index.js";
 import type { ResultStore } from "../../observation/results.js";
-import { referenceTo } from "./results-reference.js";
+import { referenceTo } from "../../observation/reference.js";
 
 export function createMemoryResults(): ResultStore {
   const bodies = new Map<string, Buffer>();

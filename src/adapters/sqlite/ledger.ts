@@ -3,13 +3,13 @@
 //   L7. A write runs as one IMMEDIATE transaction with synchronous=FULL: when its promise resolves it survives SIGKILL.
 
 import type Database from "better-sqlite3";
-import type { Ledger, LedgerDeps } from "../../execution/ledger.js";
-import type { Holds } from "../store/checkpointer.js";
-import { createLedger } from "./core.js";
+import type { Ledger, LedgerDeps } from "../../ledger/port.js";
+import type { Holds } from "./checkpointer.js";
+import { createLedger } from "../../ledger/ledger.js";
 import { guarded, openStore } from "./open.js";
-import { sameOwner } from "./session.js";
-import { sqliteTables } from "./sqlite-tables.js";
-import type { Reach, Tables } from "./tables.js";
+import { sameOwner } from "../../ledger/transaction.js";
+import { sqliteTables } from "./tables.js";
+import type { Reach, Tables } from "../../ledger/tables.js";
 
 /**
  * A ledger in a SQLite file (made if missing, with its folder) or in an open database. Migrates it to this version.

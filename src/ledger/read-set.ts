@@ -7,8 +7,8 @@ import type {
   NewRequest,
   Refusal,
   StandingQuery,
-} from "../../execution/ledger.js";
-import { foreignId } from "./session.js";
+} from "./port.js";
+import { foreignId } from "./transaction.js";
 import type { Reach } from "./tables.js";
 
 export function propose({ threadId, requestId, proposal }: ModelRequestRecord): Reach {

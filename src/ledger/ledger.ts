@@ -2,14 +2,14 @@
 //
 //   L7. A method that writes resolves when the store's transaction is durable, not before.
 
-import { advance, later, type Moment } from "../../execution/clock.js";
-import type { Ledger, LedgerDeps } from "../../execution/ledger.js";
-import { begin, claim } from "./claims.js";
-import { answer, ask, asked, openRequests } from "./questions.js";
-import * as reaches from "./reach.js";
-import { enter, leave } from "./runs.js";
-import { asAsked, mustHold, type Session, sweepRows } from "./session.js";
-import { readBack, refuse, resolve, settle, settleLate, unknowns } from "./settling.js";
+import { advance, later, type Moment } from "./clock.js";
+import type { Ledger, LedgerDeps } from "./port.js";
+import { begin, claim } from "./claim.js";
+import { answer, ask, asked, openRequests } from "./question.js";
+import * as reaches from "./read-set.js";
+import { enter, leave } from "./thread.js";
+import { asAsked, mustHold, type Session, sweepRows } from "./transaction.js";
+import { readBack, refuse, resolve, settle, settleLate, unknowns } from "./settle.js";
 import { standing } from "./standing.js";
 import type { Reach, Store, Tables } from "./tables.js";
 

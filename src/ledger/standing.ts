@@ -1,9 +1,9 @@
 // Standing: what the ledger knows that bears on a batch, by the same rules the claim will apply. Reads only.
 
-import type { Digest, OperationRow } from "../../contracts/index.js";
-import type { Standing, StandingQuery, WriteRef } from "../../execution/ledger.js";
-import { lost, ownerGone, writeRef } from "../../execution/machine.js";
-import type { Session } from "./session.js";
+import type { Digest, OperationRow } from "../contracts/index.js";
+import type { Standing, StandingQuery, WriteRef } from "./port.js";
+import { lost, ownerGone, writeRef } from "./transitions.js";
+import type { Session } from "./transaction.js";
 
 export function standing(session: Session, query: StandingQuery): Standing {
   const { tables } = session;

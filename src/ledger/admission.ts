@@ -10,8 +10,8 @@
 //   C5. Our own checks never replace an outcome: an `unavailable` operation that cannot be claimed again stays so.
 
 import { type Digest, type OperationRow, type Outcome, type Owner, rejected, sameInjects } from "../contracts/index.js";
-import type { Asked, ClaimRequest } from "./ledger.js";
-import { isRetriable } from "./machine.js";
+import type { Asked, ClaimRequest } from "./port.js";
+import { isRetriable } from "./transitions.js";
 
 export interface ClaimFacts {
   readonly request: ClaimRequest;

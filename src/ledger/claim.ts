@@ -7,10 +7,10 @@
 // Nothing is written until the whole batch is ruled on: where a person must be asked, nothing was claimed, settled or
 // consumed. What an earlier call of the batch comes to is therefore carried along, not read back.
 
-import { type Digest, type OperationRow, type Owner, rejected } from "../../contracts/index.js";
-import { type Ruling, rule } from "../../execution/claim.js";
-import { outlived } from "../../execution/clock.js";
-import type { BeginResult, Claim, ClaimBatch, ClaimRequest, ClaimResult } from "../../execution/ledger.js";
+import { type Digest, type OperationRow, type Owner, rejected } from "../contracts/index.js";
+import { type Ruling, rule } from "./admission.js";
+import { outlived } from "./clock.js";
+import type { BeginResult, Claim, ClaimBatch, ClaimRequest, ClaimResult } from "./port.js";
 import {
   claimed,
   dispatching,
@@ -20,7 +20,7 @@ import {
   proposed,
   rederived,
   settled,
-} from "../../execution/machine.js";
+} from "./transitions.js";
 import {
   asAsked,
   heldByOther,
@@ -30,7 +30,7 @@ import {
   refuseForeign,
   type Session,
   sweepRows,
-} from "./session.js";
+} from "./transaction.js";
 
 /** A ruling with the row it was made on. */
 interface Ruled {

@@ -8,8 +8,8 @@ import { gunzip, gzip } from "node:zlib";
 import type Database from "better-sqlite3";
 import type { ResultRef } from "../../contracts/index.js";
 import type { ResultStore } from "../../observation/results.js";
-import { guarded, openStore } from "../ledger/open.js";
-import { referenceTo } from "./results-reference.js";
+import { guarded, openStore } from "./open.js";
+import { referenceTo } from "../../observation/reference.js";
 
 /** Smaller bodies are kept as they are. */
 const COMPRESS_BYTES = 1_024;

@@ -7,7 +7,7 @@ import { closeSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 import Database from "better-sqlite3";
 import { ToolgateError } from "../../contracts/index.js";
-import { makeFolder } from "../store/folder.js";
+import { makeFolder } from "./folder.js";
 import { migrate, refuseLater } from "./schema.js";
 
 /** Milliseconds to wait for another process that holds the file. */

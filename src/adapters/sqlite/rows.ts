@@ -2,8 +2,8 @@
 
 import type { OperationRow } from "../../contracts/index.js";
 import { changingCells, identityCells, type Record_, toCell, toRow } from "./codec.js";
-import type { Sql } from "./sqlite-sql.js";
-import type { Tables } from "./tables.js";
+import type { Sql } from "./statements.js";
+import type { Tables } from "../../ledger/tables.js";
 
 type RowTables = Pick<
   Tables,

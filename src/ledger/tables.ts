@@ -14,9 +14,9 @@ import type {
   Proposal,
   ToolSnapshot,
   Verdict,
-} from "../../contracts/index.js";
-import type { Moment } from "../../execution/clock.js";
-import type { ModelRequestRecord } from "../../execution/ledger.js";
+} from "../contracts/index.js";
+import type { Moment } from "./clock.js";
+import type { ModelRequestRecord } from "./port.js";
 
 /**
  * What the steps of a transaction may look at, named before they run: a store that is far away loads it in one go. Looking

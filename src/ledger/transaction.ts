@@ -8,10 +8,10 @@ import {
   type Owner,
   rejected,
   takenOver,
-} from "../../contracts/index.js";
-import { type Moment, outlived } from "../../execution/clock.js";
-import { type Asked, runKey } from "../../execution/ledger.js";
-import { lost, ownerGone, type Place, proposed, settled, type Watch } from "../../execution/machine.js";
+} from "../contracts/index.js";
+import { type Moment, outlived } from "./clock.js";
+import { type Asked, runKey } from "./port.js";
+import { lost, ownerGone, type Place, proposed, settled, type Watch } from "./transitions.js";
 import type { Holder, Question, Tables } from "./tables.js";
 
 export interface Session extends Watch {
