@@ -6,7 +6,7 @@ import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import type { SchemaChecker } from "../catalog/index.js";
 import type { Config, Digest, Owner } from "../contracts/index.js";
 import type { Ledger } from "../ledger/port.js";
-import type { Servers } from "../execution/server.js";
+import type { Servers } from "../contracts/servers.js";
 import type { ResultStore } from "../observation/index.js";
 import type { Policy, Settings } from "../policy/index.js";
 import type { Catalog } from "./catalog.js";

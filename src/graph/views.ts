@@ -2,7 +2,7 @@
 
 import { type OperationRow, type Outcome, oneLine } from "../contracts/index.js";
 import type { Standing } from "../ledger/port.js";
-import type { Batch, BatchCall } from "./batch.js";
+import type { Batch, BatchCall } from "../gate/batch.js";
 import type { HaltView, OperationView } from "./state.js";
 
 /** Views of a batch as it is judged. `replayed` says which of the settled ones an earlier run settled. */

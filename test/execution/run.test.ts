@@ -8,7 +8,7 @@ import type { Findings } from "../../src/execution/classify.js";
 import type { Ledger } from "../../src/ledger/port.js";
 import { type LocalCallOptions, localCall } from "../../src/execution/local.js";
 import { type Dispatch, inOrder, type RunDeps, runBatch } from "../../src/execution/run.js";
-import type { Call, CallEvidence } from "../../src/execution/server.js";
+import type { Call, CallEvidence } from "../../src/contracts/servers.js";
 import {
   batch,
   claimOne,

@@ -64,12 +64,12 @@ export const MUTANTS: readonly Mutant[] = [
     name: "retry-in-the-client",
     changes: [
       {
-        file: "src/graph/dispatch.ts",
+        file: "src/execution/send.ts",
         find: "  return connection.call({\n    tool: entry.tool,",
         put: "  return twice(host, operation.server as string, connection, {\n    tool: entry.tool,",
       },
       {
-        file: "src/graph/dispatch.ts",
+        file: "src/execution/send.ts",
         find: "function sendRemote(",
         put: `function twice(host: Host, server: string, connection: any, request: any): Call {
   const call = connection.call(request);

@@ -10,9 +10,9 @@ import {
   ToolgateError,
   type UnknownItem,
 } from "../contracts/index.js";
-import { openQuestions, storeAnswers, type ViewsOf } from "./answers.js";
-import { checkedThreadId } from "./held.js";
-import { type Host, UNAUTHENTICATED } from "./host.js";
+import { openQuestions, storeAnswers, type ViewsOf } from "../gate/answer.js";
+import { checkedThreadId } from "../langgraph/held-graph.js";
+import { type Host, UNAUTHENTICATED } from "../graph/host.js";
 import { toApprovalItem, toOperationItem, toUnknownItem } from "./items.js";
 
 export interface Records {

@@ -9,7 +9,7 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { BaseCheckpointSaver } from "@langchain/langgraph";
 import { RUN } from "../contracts/index.js";
-import { type Lease, lapsed } from "./lease.js";
+import { type Lease, lapsed } from "./thread-lease.js";
 
 /** What one run saves. */
 export interface Saves {

@@ -6,8 +6,8 @@ import type { PersonAnswer } from "../approval/index.js";
 import { seal, sealed } from "../approval/index.js";
 import { digest, type Operation, type OperationRow, operationId, rejected, type Verdict } from "../contracts/index.js";
 import type { Answered, AnswerResult, Asked } from "../ledger/port.js";
-import { type Host, UNAUTHENTICATED } from "./host.js";
-import type { OperationView } from "./state.js";
+import { type Host, UNAUTHENTICATED } from "../graph/host.js";
+import type { OperationView } from "../graph/state.js";
 
 /** A question that is open, with the row of its operation. */
 export interface OpenQuestion {

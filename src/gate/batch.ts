@@ -20,11 +20,11 @@ import {
 } from "../contracts/index.js";
 import type { Asked, Standing } from "../ledger/port.js";
 import { type CallFacts, type Judgement, judge, type ToolSettings } from "../policy/index.js";
-import { isBuiltIn } from "./builtins.js";
+import { isBuiltIn } from "../execution/built-ins.js";
 import { argumentProblem, injectsOf, locate, route } from "./call.js";
-import type { Host } from "./host.js";
-import { callsOf, lastProposal, type MessageCall, metadataOf, turnOf } from "./messages.js";
-import type { GraphState } from "./state.js";
+import type { Host } from "../graph/host.js";
+import { callsOf, lastProposal, type MessageCall, metadataOf, turnOf } from "../graph/messages.js";
+import type { GraphState } from "../graph/state.js";
 
 /** One call with everything known of it. */
 export interface BatchCall {

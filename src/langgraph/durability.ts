@@ -6,7 +6,7 @@
 // Reads an internal key of LangGraph (`__pregel_checkpointer`): there is no public way to the saver of a running task.
 
 import type { BaseCheckpointSaver, LangGraphRunnableConfig } from "@langchain/langgraph";
-import type { Host } from "./host.js";
+import type { Host } from "../graph/host.js";
 
 /** Milliseconds we wait for the checkpoint to be stored. */
 export const DURABLE_WITHIN_MS = 3_000;

@@ -3,16 +3,16 @@
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { mintGrant } from "../approval/index.js";
 import { type JsonObject, LOCAL, oneLine, sha256, type ToolEntry } from "../contracts/index.js";
-import type { Findings, Terms } from "../execution/classify.js";
-import { localCall } from "../execution/local.js";
-import type { Dispatch } from "../execution/run.js";
-import type { Call, CallEvidence } from "../execution/server.js";
+import type { Findings, Terms } from "./classify.js";
+import { localCall } from "./local.js";
+import type { Dispatch } from "./run.js";
+import type { Call, CallEvidence } from "../contracts/servers.js";
 import { localResult, resultPage, resultProblem } from "../observation/index.js";
-import type { BatchCall } from "./batch.js";
-import { CONNECT_SERVER, isBuiltIn, onDemand, PAGE_BYTES, READ_RESULT } from "./builtins.js";
-import type { Host } from "./host.js";
-import { serversInUse } from "./nodes/discover.js";
-import type { GraphState } from "./state.js";
+import type { BatchCall } from "../gate/batch.js";
+import { CONNECT_SERVER, isBuiltIn, onDemand, PAGE_BYTES, READ_RESULT } from "./built-ins.js";
+import type { Host } from "../graph/host.js";
+import { serversInUse } from "../graph/nodes/discover.js";
+import type { GraphState } from "../graph/state.js";
 
 /** What the host offers an operation id under, in `_meta` (spec 2025-11-25, basic, "_meta": a prefix and a name). */
 export const OPERATION_META = "toolgate/operationId";

@@ -3,9 +3,9 @@
 
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { LOCAL, type Outcome, rejected } from "../contracts/index.js";
-import type { Batch, BatchCall } from "./batch.js";
-import { checkpointStored, DURABLE_WITHIN_MS } from "./durability.js";
-import type { Host } from "./host.js";
+import type { Batch, BatchCall } from "../gate/batch.js";
+import { checkpointStored, DURABLE_WITHIN_MS } from "../langgraph/durability.js";
+import type { Host } from "../graph/host.js";
 
 /** A call that must not be claimed, and why. */
 export interface Refused {

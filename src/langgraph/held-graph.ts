@@ -14,10 +14,10 @@ import {
   type LangGraphRunnableConfig,
 } from "@langchain/langgraph";
 import { isThreadId, ToolgateError } from "../contracts/index.js";
-import { type Saves, savesOf } from "./fenced.js";
-import type { Host } from "./host.js";
-import { type Lease, takeThread } from "./lease.js";
-import { pumped } from "./pump.js";
+import { type Saves, savesOf } from "./fenced-saver.js";
+import type { Host } from "../graph/host.js";
+import { type Lease, takeThread } from "./thread-lease.js";
+import { pumped } from "./drain.js";
 
 /** Where a run's hold on its thread stands among the configurable values, which no client can set: it is written over. */
 const HOLD = "__toolgate_hold";

@@ -11,11 +11,11 @@ import type {
   UnknownItem,
 } from "../contracts/index.js";
 import { decide, toolSettings } from "../policy/index.js";
-import { openQuestions } from "./answers.js";
-import type { Host } from "./host.js";
+import { openQuestions } from "../gate/answer.js";
+import type { Host } from "../graph/host.js";
 import { toApprovalItem, toOperationItem, toUnknownItem } from "./items.js";
-import { turnOf } from "./messages.js";
-import type { GraphState, OperationView } from "./state.js";
+import { turnOf } from "../graph/messages.js";
+import type { GraphState, OperationView } from "../graph/state.js";
 
 /** Reports the turn since the last user message. `state` undefined: the thread is new. */
 export async function reportTurn(

@@ -6,7 +6,7 @@
 //   S4. At the deadline of a write nothing is cancelled and listening goes on for `keepListeningMs`.
 //   S5. Text in `detail` and `problem` is one line, bounded and redacted.
 
-import type { JsonObject } from "../contracts/index.js";
+import type { JsonObject } from "./index.js";
 
 export type RawResponse =
   | { readonly result: unknown }

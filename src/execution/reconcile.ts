@@ -7,12 +7,12 @@
 //   B3. The host's secrets are taken out of what it found before it is kept.
 
 import { type OperationRow, oneLine, type Reconcile, type ToolEntry, type ToolSnapshot } from "../contracts/index.js";
-import { classify, isToolResult } from "../execution/classify.js";
-import { foundIn, readBackArguments } from "../execution/readback.js";
+import { classify, isToolResult } from "./classify.js";
+import { foundIn, readBackArguments } from "./reconcile-facts.js";
 import { namesTool, toolSettings } from "../policy/index.js";
-import { inputKey } from "./call.js";
-import { inspectResult } from "./dispatch.js";
-import type { Host } from "./host.js";
+import { inputKey } from "../gate/call.js";
+import { inspectResult } from "./send.js";
+import type { Host } from "../graph/host.js";
 
 /** What one read-back came to, without who was asked and when. */
 interface Answer {

@@ -19,8 +19,8 @@ import {
   type ToolSnapshot,
 } from "../contracts/index.js";
 import { decide, type ToolSettings, toolSettings } from "../policy/index.js";
-import type { Host } from "./host.js";
-import type { MessageCall } from "./messages.js";
+import type { Host } from "../graph/host.js";
+import type { MessageCall } from "../graph/messages.js";
 
 export interface Located {
   readonly call: MessageCall;

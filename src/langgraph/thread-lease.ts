@@ -8,7 +8,7 @@
 
 import { type Owner, ToolgateError } from "../contracts/index.js";
 import { runKey } from "../ledger/port.js";
-import type { Host, RunOwner } from "./host.js";
+import type { Host, RunOwner } from "../graph/host.js";
 
 export interface Lease extends RunOwner {
   /** Whether this run may still act: send, above all. */
