@@ -6,7 +6,8 @@
 import { HumanMessage } from "@langchain/core/messages";
 import type { ApprovalPayload } from "../approval/index.js";
 import { type RunReport, ToolgateError } from "../contracts/index.js";
-import { type GraphState, reportTurn } from "../graph/index.js";
+import type { GraphState } from "../graph/state.js";
+import { reportTurn } from "../report/report.js";
 import { type Failure, runFailure, Stopped } from "./failure.js";
 import { isInteractive } from "./io.js";
 import { type Opened, redacted } from "./open.js";

@@ -2,6 +2,7 @@
 
 export * from "./alias.js";
 export * from "./approval.js";
+export * from "./built-ins.js";
 export * from "./config.js";
 export * from "./digest.js";
 export * from "./errors.js";
@@ -9,6 +10,9 @@ export * from "./near.js";
 export * from "./operation.js";
 export * from "./outcome.js";
 export * from "./report.js";
+export * from "./row.js";
+export * from "./servers.js";
 export * from "./snapshot.js";
 export * from "./text.js";
 export * from "./thread.js";
+export * from "./view.js";

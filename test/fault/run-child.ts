@@ -4,12 +4,12 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { type BaseCheckpointSaver, Command, MemorySaver } from "@langchain/langgraph";
-import { createOwner } from "../../src/adapters/process/owner.js";
-import { createSqliteLedger } from "../../src/adapters/sqlite/ledger.js";
 import { ScriptedModel } from "../../src/adapters/model/scripted.js";
+import { createOwner } from "../../src/adapters/process/owner.js";
 import { openCheckpointer } from "../../src/adapters/sqlite/checkpointer.js";
-import type { Ledger } from "../../src/ledger/port.js";
+import { createSqliteLedger } from "../../src/adapters/sqlite/ledger.js";
 import { createToolgate } from "../../src/index.js";
+import type { Ledger } from "../../src/ledger/port.js";
 import type { Plan, Point, Said } from "./run-plan.js";
 
 const plan = JSON.parse(process.argv[2] ?? "") as Plan;

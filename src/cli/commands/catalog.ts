@@ -2,8 +2,15 @@
 // configuration.
 
 import { checkConfig } from "../../adapters/config/check.js";
-import { type Config, type Finding, oneLine, ToolgateError, type ToolsReport } from "../../contracts/index.js";
-import { BUILT_INS, onDemand, reportTools } from "../../graph/index.js";
+import {
+  BUILT_INS,
+  type Config,
+  type Finding,
+  oneLine,
+  ToolgateError,
+  type ToolsReport,
+} from "../../contracts/index.js";
+import { onDemand } from "../../execution/built-ins.js";
 import type { Toolgate } from "../../index.js";
 import {
   compilePolicy,
@@ -12,6 +19,7 @@ import {
   unmatchedReadBacks,
   unmatchedRules,
 } from "../../policy/index.js";
+import { reportTools } from "../../report/report.js";
 import { EXIT } from "../exit.js";
 import { failureOf } from "../failure.js";
 import type { Context, Outcome } from "../io.js";
