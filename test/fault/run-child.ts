@@ -57,16 +57,16 @@ function checkpointer(): BaseCheckpointSaver {
   const saver = openCheckpointer(file);
   const { holdFromStep } = plan;
   if (holdFromStep === undefined) return saver;
-  const [put, getTuple] = [saver.put.bind(saver), saver.getTuple.bind(saver)];
+  const [put, isStored] = [saver.put.bind(saver), saver.isStored.bind(saver)];
   const held = new Set<string>();
   saver.put = async (config, checkpoint, metadata) => {
     if (metadata.step < holdFromStep) return put(config, checkpoint, metadata);
     held.add(checkpoint.id);
     return new Promise(() => {});
   };
-  saver.getTuple = async (config) => {
-    if (held.has(String(config.configurable?.["checkpoint_id"]))) say({ at: "waiting" });
-    return getTuple(config);
+  saver.isStored = async (at) => {
+    if (held.has(at.configurable.checkpoint_id)) say({ at: "waiting" });
+    return isStored(at);
   };
   return saver;
 }

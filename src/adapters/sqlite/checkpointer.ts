@@ -47,7 +47,7 @@ export type Holds = (threadId: string, run: Owner) => boolean;
  * Opens the checkpointer on a file, or on a database that is already open. Close it with `saver.db.close()`. `holds` asks
  * the ledger in the same file; without it a run that was taken over is not noticed here. (checkpointer-5)
  */
-export function openCheckpointer(path: string | Database.Database, holds?: Holds): SqliteSaver {
+export function openCheckpointer(path: string | Database.Database, holds?: Holds): SqliteSaver & ProbingSaver {
   const db = typeof path === "string" ? new Database(path, { timeout: BUSY_TIMEOUT_MS }) : path;
   db.pragma("journal_mode = WAL");
   db.pragma(`busy_timeout = ${BUSY_TIMEOUT_MS}`);
