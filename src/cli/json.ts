@@ -5,17 +5,17 @@
 //   J2. What is typed is read strictly: a key that stands twice is refused, not silently halved.
 
 import { parseStrictJson } from "../adapters/config/json.js";
-import type { JsonObject } from "../contracts/index.js";
-
-const HIDDEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Cs}]/gu;
+import { isObject, type JsonObject, replaceHidden } from "../contracts/index.js";
 
 /** One line of JSON. (J1) */
 export function jsonLine(value: object): string {
-  return JSON.stringify(value).replace(HIDDEN, (found) =>
-    Array.from({ length: found.length }, (_, at) => `\\u${found.charCodeAt(at).toString(16).padStart(4, "0")}`).join(
-      "",
-    ),
-  );
+  return replaceHidden(JSON.stringify(value), jsonEscapes);
+}
+
+/** A code point as JSON escapes it: one `\uXXXX` for each of its UTF-16 units. */
+function jsonEscapes(codePoint: string): string {
+  const units = Array.from({ length: codePoint.length }, (_, at) => codePoint.charCodeAt(at));
+  return units.map((unit) => `\\u${unit.toString(16).padStart(4, "0")}`).join("");
 }
 
 /** A JSON object as somebody typed it, or what is wrong with it. (J2) */
@@ -23,7 +23,6 @@ export function readArguments(text: string): { readonly value: JsonObject } | { 
   const read = parseStrictJson(text);
   if (!read.ok) return { problem: `line ${read.line}, column ${read.column}: ${read.problem}` };
   const { value } = read;
-  if (typeof value !== "object" || value === null || Array.isArray(value))
-    return { problem: 'arguments are a JSON object, such as {"path": "a.txt"}' };
-  return { value: value as JsonObject };
+  if (!isObject(value)) return { problem: 'arguments are a JSON object, such as {"path": "a.txt"}' };
+  return { value };
 }

@@ -3,7 +3,7 @@
 //   P1. At a terminal every step has a line. Elsewhere only what went wrong with a server has one.
 //   P2. Names and problems come from servers and models: each stays one visible line.
 
-import { oneLine } from "../contracts/index.js";
+import { isObject, oneLine } from "../contracts/index.js";
 import type { Style } from "./style.js";
 
 export interface ProgressOptions {
@@ -33,7 +33,7 @@ interface Line {
 }
 
 function describe(event: unknown): Line | undefined {
-  const fields = (typeof event === "object" && event !== null ? event : {}) as Readonly<Record<string, unknown>>;
+  const fields = isObject(event) ? event : {};
   const word = (key: string) => oneLine(String(fields[key] ?? ""), 300); // P2
   switch (fields["type"]) {
     case "toolgate.server":

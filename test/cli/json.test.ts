@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { jsonLine, readArguments } from "../../src/cli/json.js";
+import { hasHidden } from "../../src/contracts/index.js";
 
 describe("J1: printed JSON steers no terminal and loses nothing", () => {
   test("controls, direction marks and tags are escaped", () => {
@@ -7,6 +8,15 @@ describe("J1: printed JSON steers no terminal and loses nothing", () => {
     const line = jsonLine(value);
     expect(line).toBe('{"a":"\\u001b[31m\\u009b1m\\u202e\\u2028\\u200b\\udb40\\udc41é語"}');
     expect(JSON.parse(line)).toEqual(value);
+  });
+
+  test("every code point that other output makes visible is escaped here too", () => {
+    for (const hidden of ["\u3164", "\u115f", "\u034f", "\ufe00", "\u{e0100}"]) {
+      const line = jsonLine({ a: `x${hidden}y` });
+      expect(line).toMatch(/^\{"a":"x(?:\\u[0-9a-f]{4}){1,2}y"\}$/);
+      expect(hasHidden(line)).toBe(false);
+      expect(JSON.parse(line)).toEqual({ a: `x${hidden}y` });
+    }
   });
 });
 

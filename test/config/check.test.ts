@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { checkConfig } from "../../src/adapters/config/check.js";
-import { findCommand } from "../../src/adapters/config/command.js";
 import { resolveConfig } from "../../src/adapters/config/load.js";
+import { findCommand } from "../../src/adapters/mcp/command.js";
 import type { Config } from "../../src/contracts/index.js";
 
 const SECRET = "0123456789abcdef0123456789abcdef";
@@ -79,8 +79,8 @@ describe("commands and folders", () => {
     const bin = join(folder, "bin");
     const lookup = { cwd: folder, path: bin, platform: "win32", pathExt: ".EXE;.CMD" } as const;
     expect(findCommand("shim", lookup)).toEqual({ file: join(bin, "shim.CMD") });
-    expect(findCommand("shim", { ...lookup, pathExt: ".EXE" })).toEqual({ problem: "is not on PATH" });
-    expect(findCommand("shim", { ...lookup, platform: "linux" })).toEqual({ problem: "is not on PATH" });
+    expect(findCommand("shim", { ...lookup, pathExt: ".EXE" })).toEqual({ at: "PATH", fault: "missing" });
+    expect(findCommand("shim", { ...lookup, platform: "linux" })).toEqual({ at: "PATH", fault: "missing" });
   });
 
   it("a file on PATH is found behind one that may not be executed", async () => {
@@ -90,6 +90,22 @@ describe("commands and folders", () => {
     await chmod(join(other, "plain"), 0o755);
     const path = `${join(folder, "bin")}:${other}`;
     expect(findCommand("plain", { cwd: folder, path, platform: "linux" })).toEqual({ file: join(other, "plain") });
+  });
+
+  it("a relative folder of PATH, and an empty one, begin at the folder the server starts in", () => {
+    const found = { file: join(folder, "bin", "tool") };
+    expect(findCommand("tool", { cwd: folder, path: "bin", platform: "linux" })).toEqual(found);
+    expect(findCommand("tool", { cwd: join(folder, "bin"), path: "", platform: "linux" })).toEqual(found);
+  });
+
+  it("a command and a folder with names that no system can look up are not there, and the check goes on", () => {
+    const long = "x".repeat(5_000);
+    expect(check(server({ command: long }))).toEqual([
+      `error command_missing: server \`s\`: command \`${long}\` is not on PATH (PATH is toolgate's own)`,
+    ]);
+    expect(check(server({ command: "tool", cwd: long }))).toEqual([
+      `error cwd_missing: server \`s\`: its folder \`T/app/${long}\` is not there`,
+    ]);
   });
 });
 

@@ -9,7 +9,7 @@
 
 import { existsSync, statSync } from "node:fs";
 import type { Config, Finding, ServerConfig, StdioServer } from "../../contracts/index.js";
-import { findCommand } from "./command.js";
+import { type FoundCommand, findCommand, kindOf } from "../mcp/command.js";
 import { exposedBy } from "./roots.js";
 import { isAbout, urlProblem } from "./servers.js";
 import type { Environment } from "./variables.js";
@@ -74,17 +74,26 @@ function serverFindings(name: string, server: ServerConfig, config: Config, env:
 
 /** A missing program is unavailable at run time, too; here it is told before. */
 function processFindings(name: string, server: StdioServer, env: Environment): Finding[] {
-  const folder = statSync(server.cwd, { throwIfNoEntry: false });
-  if (!folder?.isDirectory()) {
-    const what = folder ? "is a file" : "is not there";
+  const folder = kindOf(server.cwd);
+  if (folder !== "folder") {
+    const what = folder === "file" ? "is a file" : "is not there";
     return [error("cwd_missing", `server \`${name}\`: its folder \`${server.cwd}\` ${what}`)];
   }
   const own = server.env["PATH"];
-  const found = findCommand(server.command, { cwd: server.cwd, path: own ?? env["PATH"], pathExt: env["PATHEXT"] });
+  const path = own ?? env["PATH"];
+  const found = findCommand(server.command, { cwd: server.cwd, path, pathExt: env["PATHEXT"] });
   if ("file" in found) return [];
   const source = own === undefined ? "PATH is toolgate's own" : "PATH is from the server's `env`";
   const where = server.command.includes("/") ? `looked for from \`${server.cwd}\`` : source;
-  return [error("command_missing", `server \`${name}\`: command \`${server.command}\` ${found.problem} (${where})`)];
+  const what = faultText(found, path);
+  return [error("command_missing", `server \`${name}\`: command \`${server.command}\` ${what} (${where})`)];
+}
+
+function faultText({ at, fault }: Exclude<FoundCommand, { file: string }>, path: string | undefined): string {
+  if (fault === "directory") return "is a directory";
+  if (fault === "not_executable") return "may not be executed";
+  if (at === "path") return "is not there";
+  return path ? "is not on PATH" : "cannot be found: PATH is empty";
 }
 
 function exposure(name: string, server: StdioServer, config: Config): Finding[] {

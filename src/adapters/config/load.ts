@@ -8,7 +8,7 @@
 //   R6. What a load gave is taken as it is when it is given again: expanding twice would expand what variables hold.
 
 import { dirname, resolve } from "node:path";
-import { Config, type Finding, oneLine, type ServerConfig, ToolgateError } from "../../contracts/index.js";
+import { Config, type Finding, isObject, oneLine, type ServerConfig, ToolgateError } from "../../contracts/index.js";
 import { ConfigFile } from "./file.js";
 import { serverFindings } from "./foreign.js";
 import { describeIssue, pathText, typeOf } from "./issues.js";
@@ -64,9 +64,9 @@ export function resolveConfig(value: unknown, options: ResolveOptions): Loaded {
   const resolved = Config.safeParse(value);
   if (resolved.success) return { config: resolved.data, findings: [] }; // R6
   const refuse = refusals(options);
-  if (typeof value !== "object" || value === null || Array.isArray(value))
+  if (!isObject(value))
     throw refuse([], `a configuration must be an object, not ${typeOf(value)}`, "write `{}` for one without servers");
-  const { kept, disabled } = withoutDisabled(value as Record<string, unknown>);
+  const { kept, disabled } = withoutDisabled(value);
   const expanded = expandVariables(kept, options.env);
   if ("kind" in expanded) throw variableError(expanded, refuse);
   const findings = unknownKeys(kept);
@@ -101,8 +101,8 @@ function withoutDisabled(value: Record<string, unknown>): { kept: Record<string,
   const disabled: string[] = [];
   for (const key of ["mcpServers", "servers"]) {
     const servers = kept[key];
-    if (typeof servers !== "object" || servers === null || Array.isArray(servers)) continue;
-    const isOff = ([, server]: [string, { disabled?: unknown } | null]) => server?.disabled === true;
+    if (!isObject(servers)) continue;
+    const isOff = ([, server]: [string, unknown]) => isObject(server) && server.disabled === true;
     const entries = Object.entries(servers);
     disabled.push(...entries.filter(isOff).map(([name]) => name));
     kept[key] = Object.fromEntries(entries.filter((entry) => !isOff(entry)));

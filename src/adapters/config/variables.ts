@@ -7,7 +7,7 @@
 //       not passed on. Text that begins like no name (`${}`, `${1}`, `$VAR`) stays as it is.
 //   V5. The result shares nothing with what it was made from; nesting is bounded, so no value can overflow the stack.
 
-import { oneLine } from "../../contracts/index.js";
+import { isObject, oneLine } from "../../contracts/index.js";
 import { MAX_JSON_DEPTH, type Path } from "./json.js";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -51,7 +51,7 @@ function expand(value: unknown, path: Path, env: Environment, used: Map<string, 
   if (path.length > MAX_JSON_DEPTH) stop(path, "shape", `is nested deeper than ${MAX_JSON_DEPTH}`); // V5
   if (typeof value === "string") return fill(value, path, env, used);
   if (Array.isArray(value)) return value.map((item, index) => expand(item, [...path, index], env, used));
-  if (typeof value !== "object" || value === null) return value;
+  if (!isObject(value)) return value;
   const copy: Record<string, unknown> = {};
   for (const [key, item] of Object.entries(value)) {
     if (key === "__proto__") stop(path, "shape", "has a key named `__proto__`");

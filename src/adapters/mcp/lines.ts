@@ -3,6 +3,7 @@
 //   B1. A line above the limit is never held: it is scanned for its id while it passes.
 //   B2. What is not JSON-RPC is skipped and counted; it neither ends the connection nor reaches anyone.
 
+import { isObject } from "../../contracts/index.js";
 import { TopLevel } from "./toplevel.js";
 
 export interface LineHandlers {
@@ -74,10 +75,8 @@ function parse(text: string): Readonly<Record<string, unknown>> | undefined {
   } catch {
     return undefined;
   }
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
-  const message = value as Readonly<Record<string, unknown>>;
-  if (message.jsonrpc !== "2.0") return undefined;
-  const named = typeof message.method === "string";
-  const answers = typeof message.id === "string" || typeof message.id === "number";
-  return named || answers ? message : undefined;
+  if (!isObject(value) || value.jsonrpc !== "2.0") return undefined;
+  const named = typeof value.method === "string";
+  const answers = typeof value.id === "string" || typeof value.id === "number";
+  return named || answers ? value : undefined;
 }

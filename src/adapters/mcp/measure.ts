@@ -1,5 +1,7 @@
 // Sizes of untrusted JSON, in bytes of its compact UTF-8 text.
 
+import { isObject } from "../../contracts/index.js";
+
 /** Bytes of a parsed value's JSON. Also right for values nested too deeply for `JSON.stringify`. */
 export function jsonBytes(value: unknown): number {
   try {
@@ -23,7 +25,7 @@ function walk(root: unknown): number {
     if (Array.isArray(value)) {
       bytes += 2 + Math.max(0, value.length - 1);
       for (const item of value) open.push(item);
-    } else if (typeof value === "object" && value !== null) {
+    } else if (isObject(value)) {
       const entries = Object.entries(value);
       bytes += 2 + Math.max(0, entries.length - 1);
       for (const [key, item] of entries) {

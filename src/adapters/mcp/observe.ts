@@ -12,6 +12,7 @@
 
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Transport } from "@modelcontextprotocol/client";
+import { isObject } from "../../contracts/index.js";
 import { type Flight, NothingSent, RefusedResend } from "./flight.js";
 import { rawLimit } from "./measure.js";
 
@@ -98,13 +99,13 @@ export class Observer {
 
   /** A parsed message: keeps an answer to a flight and returns what may be handed on to the SDK. */
   take(message: unknown): unknown {
-    if (typeof message !== "object" || message === null) return message;
-    const { id, method } = message as Message;
+    if (!isObject(message)) return message;
+    const { id, method } = message;
     if (method === "notifications/tools/list_changed") this.#hooks.onListChanged();
     if (method !== undefined || id === undefined) return message;
     const flight = this.#claim(id);
     if (flight === undefined) return message;
-    flight.answer(message as Message);
+    flight.answer(message);
     return { jsonrpc: "2.0", id, result: { resultType: "complete", content: [], tools: [] } }; // S3
   }
 

@@ -4,7 +4,7 @@
 //       it never becomes a call with repaired arguments.
 
 import { z } from "zod";
-import { ToolgateError } from "../../contracts/index.js";
+import { isObject, ToolgateError } from "../../contracts/index.js";
 import { parseStrictJson } from "../config/json.js";
 
 export const ScriptCall = z.strictObject({
@@ -33,9 +33,7 @@ export function readArguments(
   const parsed = parseStrictJson(args);
   if (!parsed.ok) return { ok: false, raw: args, problem: parsed.problem };
   const { value } = parsed;
-  if (typeof value === "object" && value !== null && !Array.isArray(value)) {
-    return { ok: true, value: value as Record<string, unknown> };
-  }
+  if (isObject(value)) return { ok: true, value };
   return { ok: false, raw: args, problem: "the arguments are no object" };
 }
 
