@@ -2,7 +2,8 @@
 //
 //   F1. Nothing a server or a model said can steer the terminal. Secrets were taken out before (`redacted`).
 
-import { escapeHidden, oneLine, ToolgateError } from "../contracts/index.js";
+import { ToolgateError } from "../contracts/errors.js";
+import { escapeHidden, oneLine } from "../contracts/text.js";
 import type { Context } from "./io.js";
 
 export interface Failure {

@@ -1,7 +1,7 @@
 // Io: everything of the process that the command touches, in one place, so that the rest can be run without one.
 
 import type { Readable, Writable } from "node:stream";
-import { oneLine } from "../contracts/index.js";
+import { oneLine } from "../contracts/text.js";
 
 /** A stream a person types into. `setRawMode` is there at a terminal only. */
 export type Input = Readable & { readonly isTTY?: boolean; setRawMode?(raw: boolean): unknown };

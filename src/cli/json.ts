@@ -5,7 +5,9 @@
 //   J2. What is typed is read strictly: a key that stands twice is refused, not silently halved.
 
 import { parseStrictJson } from "../adapters/config/json.js";
-import { isObject, type JsonObject, replaceHidden } from "../contracts/index.js";
+import type { JsonObject } from "../contracts/index.js";
+import { isObject } from "../contracts/object.js";
+import { replaceHidden } from "../contracts/text.js";
 
 /** One line of JSON. (J1) */
 export function jsonLine(value: object): string {

@@ -3,7 +3,8 @@
 //   P1. With --json exactly one JSON object is written to stdout, whatever happens, and nothing else.
 //   P2. A failure is one line and what to do about it; a stack trace only with --verbose.
 //   P3. A command line that means nothing starts nothing and ends with 2.
-//   P4. A command is loaded when it runs: help and mistakes are told at once.
+//   P4. A command is loaded when it runs: help and mistakes are told at once. What is loaded before imports single files of
+//       the contracts, because their index loads zod.
 
 import { Command, CommanderError } from "commander";
 import type { ResolveOptions } from "./commands/answer.js";
@@ -116,7 +117,6 @@ function build(io: Io, said: { text: string }, runs: Run): Command {
 
   const answers = () => import("./commands/answer.js"); // P4
   const records = () => import("./commands/records.js");
-  const catalog = () => import("./commands/catalog.js");
 
   add("run [question]", "one turn with the model; without a question: go on with a thread")
     .option("--thread <id>", "the conversation; a new one without it")
@@ -157,11 +157,17 @@ function build(io: Io, said: { text: string }, runs: Run): Command {
     );
   add("tools", "what the servers offer, and what you decide about it")
     .option("--snapshot <id>", "as a model was shown it, instead of now")
-    .action(act<{ snapshot?: string }>(async (context, { snapshot }) => (await catalog()).tools(context, snapshot)));
+    .action(
+      act<{ snapshot?: string }>(async (context, { snapshot }) =>
+        (await import("./commands/tools.js")).tools(context, snapshot),
+      ),
+    );
   add("check", "everything wrong with the configuration")
     .option("--connect", "start the servers to see what only their lists can tell")
     .action(
-      act<{ connect?: boolean }>(async (context, { connect }) => (await catalog()).check(context, connect === true)),
+      act<{ connect?: boolean }>(async (context, { connect }) =>
+        (await import("./commands/check.js")).check(context, connect === true),
+      ),
     );
   add("threads", "conversations and where they stand").action(
     act(async (context) => (await records()).threads(context)),

@@ -9,7 +9,7 @@
 //
 // With `comments`, as in hand-edited files: `//` and `/* */` comments and a comma after the last item.
 
-import { oneLine } from "../../contracts/index.js";
+import { oneLine } from "../../contracts/text.js";
 
 /** Deepest nesting that is read. */
 export const MAX_JSON_DEPTH = 128;
