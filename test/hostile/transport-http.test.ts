@@ -59,7 +59,7 @@ describe("a status instead of an answer", () => {
     [404, "HTTP 404"],
     [500, "HTTP 500"],
     [503, "HTTP 503"],
-  ])("%i is seen on this very call and nothing is sent again", async (status, detail) => {
+  ])("%i is seen on this very call and nothing is sent again (http-4)", async (status, detail) => {
     const calls = { act: [{ do: "status", status, body: JSON.stringify(error) }, { do: "answer" }] };
     const config = await world.http({ protocol: "2026-07-28", calls });
     const connection = await connected(world.hub({ one: config }), "one");
@@ -74,12 +74,13 @@ describe("a status instead of an answer", () => {
     expect((await connection.call(asks()).evidence).how).toBe("response");
   });
 
+  // A client followed a 307, sent the body again, and sent the headers to another origin.
   test.each([
     [307, "{{own}}"],
     [308, "{{other}}"],
     [301, "{{own}}"],
     [303, "{{other}}"],
-  ])("C088: %i to %s is not followed, and Authorization stays at home", async (status, location) => {
+  ])("%i to %s is not followed, and Authorization is sent to no other origin (http-1)", async (status, location) => {
     const calls = { act: { do: "status", status, location } };
     const headers = { Authorization: "Bearer hunter2" };
     const config = await world.http({ calls, http: { authorization: "Bearer hunter2" } }, { headers });
@@ -111,13 +112,14 @@ describe("a status instead of an answer", () => {
     [404, "HTTP 404"],
     [500, "HTTP 500"],
     [307, "HTTP 307: redirects are not followed"],
-  ])("S4: %i at the start is a problem of its own", async (initializeStatus, problem) => {
+  ])("%i at the start is a problem of its own", async (initializeStatus, problem) => {
     const config = await world.http({ http: { initializeStatus } });
     expect(await world.hub({ one: config }).connect("one")).toEqual({ ok: false, problem });
   });
 });
 
-test("C084: a session that is gone is said, and the next connect opens another one", async () => {
+// Clients stayed broken after a 404 for an old session, or sent the call again.
+test("a session that is gone is said, and the next connect opens another one", async () => {
   const config = await world.http({ http: { forgetSessionsAfterCalls: 1 } });
   const servers = world.hub({ one: config });
   const connection = await connected(servers, "one");
@@ -145,7 +147,7 @@ test("C084: a session that is gone is said, and the next connect opens another o
   ).toEqual(["deleted", "forgotten", "opened", "opened", "unknown", "unknown"]);
 });
 
-test("a session that is gone does not take the other calls in flight with it", async () => {
+test("a session that is gone does not take the other calls in flight with it (connection-2)", async () => {
   const calls = { slow: { do: "slow", ms: 1_000 } };
   const config = await world.http({ calls, http: { forgetSessionsAfterCalls: 1 } });
   const servers = world.hub({ one: config });
@@ -159,7 +161,8 @@ test("a session that is gone does not take the other calls in flight with it", a
 });
 
 describe("a connection that breaks", () => {
-  test.each(["before-headers", "after-headers", "half-body"])("C076: %s, is lost at once", async (when) => {
+  // A dropped response stream was logged, and the call stayed open for the rest of the session.
+  test.each(["before-headers", "after-headers", "half-body"])("%s, is lost at once", async (when) => {
     const calls = { act: [{ do: "drop", when }, { do: "answer" }] };
     for (const [protocol, format] of [
       ["2025-11-25", "json"],
@@ -186,7 +189,7 @@ describe("a connection that breaks", () => {
   });
 });
 
-test("an answer above the limit is cut off while it comes in, as JSON and as an event", async () => {
+test("an answer above the limit is cut off while it comes in, as JSON and as an event (http-3)", async () => {
   for (const format of ["json", "sse"]) {
     const config = await world.http({
       calls: { act: [{ do: "huge", bytes: 30_000_000 }, { do: "answer" }] },

@@ -1,7 +1,7 @@
-// A server-sent event stream, watched as it passes.
+// Watches the events of a server-sent event stream while the stream passes.
 //
-//   V1. One event never takes more than the limit; a stream may go on for ever.
-//   V2. An event that nobody claims passes byte for byte.
+//   events-1. One event never takes more memory than the limit. The stream itself may go on for ever.
+//   events-2. An event that is not replaced passes unchanged, byte for byte.
 
 export interface EventHandlers {
   readonly limitBytes: () => number;
@@ -15,7 +15,7 @@ export interface EventHandlers {
   readonly onEnd: (error?: unknown) => void;
 }
 
-/** The same stream, with its events seen. */
+/** The same stream. Its events are handed to `handlers` while they pass. */
 export function watchEvents(body: ReadableStream<Uint8Array>, handlers: EventHandlers): ReadableStream<Uint8Array> {
   const reader = body.getReader();
   const decoder = new TextDecoder();
@@ -24,7 +24,7 @@ export function watchEvents(body: ReadableStream<Uint8Array>, handlers: EventHan
   let bytes = 0;
   let tail = "";
 
-  /** Cuts whole events off what came in; the boundary may lie across two chunks. */
+  /** Cuts whole events off the front of what came in. The boundary between two events may lie across two chunks. */
   function cut(text: string): string {
     let passed = "";
     let rest = text;
@@ -57,7 +57,7 @@ export function watchEvents(body: ReadableStream<Uint8Array>, handlers: EventHan
       return text;
     }
     const handed = handlers.onData(value);
-    if (handed === value) return text; // V2
+    if (handed === value) return text; // events-2
     const kept = lines.filter((line) => line !== "" && !line.startsWith("data:"));
     return `${[...kept, `data: ${JSON.stringify(handed)}`].join("\n")}\n\n`;
   }
@@ -74,7 +74,7 @@ export function watchEvents(body: ReadableStream<Uint8Array>, handlers: EventHan
           }
           const passed = cut(decoder.decode(value, { stream: true }));
           if (bytes > handlers.limitBytes()) {
-            handlers.onOversize(bytes); // V1
+            handlers.onOversize(bytes); // events-1
             controller.error(new Error("an event above the size limit"));
             await reader.cancel().catch(() => {});
             return;

@@ -1,4 +1,4 @@
-// Sizes of untrusted JSON, in bytes of its compact UTF-8 text.
+// Measures untrusted JSON in bytes of its compact UTF-8 text.
 
 import { isObject } from "../../contracts/index.js";
 
@@ -11,12 +11,12 @@ export function jsonBytes(value: unknown): number {
   }
 }
 
-/** How much raw text may stand for `maxBytes` of JSON: escapes and white space make the raw form longer. */
+/** How many raw bytes are read for `maxBytes` of JSON: escapes and white space make the raw text longer. */
 export function rawLimit(maxBytes: number): number {
   return maxBytes * 4 + 65_536;
 }
 
-// Without recursion: a few kilobytes of brackets are enough to overflow the stack.
+/** Without recursion, because a few kilobytes of brackets are enough to overflow the stack. */
 function walk(root: unknown): number {
   let bytes = 0;
   const open: unknown[] = [root];

@@ -1,7 +1,7 @@
 // A stdio server: one process, started without a shell, leading a process group of its own.
 //
-// Owns the process from its start until its whole group is gone. The SDK's own stdio transport leaves grandchildren behind,
-// dies of a long line and starts a second process to find out the protocol version; this one does none of it.
+// Owns the process from its start until its whole group is gone. The SDK's own stdio transport is not used because it leaves
+// grandchildren running, fails at a long line and starts a second process to find out the protocol version.
 //
 //   stdio-1. The child gets the SDK's default environment and the server's own `env`, nothing else: no `TOOLGATE_*` variable
 //            and nothing else of this process.
@@ -15,16 +15,16 @@ import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from "n
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 import { getDefaultEnvironment } from "@modelcontextprotocol/client/stdio";
 import type { StdioServer } from "../../contracts/index.js";
-import { NothingSent } from "./flight.js";
 import { type EndTimes, endGroup, guard } from "./group.js";
 import { LineReader } from "./lines.js";
+import { NothingSent } from "./pending-request.js";
 import { precheck } from "./precheck.js";
 import { messageOf, ServerProblem } from "./problem.js";
 import { Ring } from "./ring.js";
 
-/** From the end of a process, or of its stdout, until it counts as lost. */
+/** Milliseconds from the end of a process, or of its stdout, until the connection counts as lost. */
 const DRAIN_MS = 200;
-/** From a failed write until its sender is told, unless the end is noticed earlier. */
+/** Milliseconds that the sender of a failed write waits for the end of the process to be noticed. */
 const NOTICE_MS = 500;
 const END_TIMES: EndTimes = { eofMs: 1_000, termMs: 1_000 };
 
@@ -64,7 +64,10 @@ export class StdioTransport implements Transport {
     });
   }
 
-  /** With `stderr`, what the SDK tells a stdio transport by: a server that is silent to an unknown request is an old one. */
+  /**
+   * The SDK knows a stdio transport by `pid` and `stderr`. It takes a stdio server that leaves an unknown request unanswered
+   * for one of the older protocol.
+   */
   get pid(): number | null {
     return this.#child?.pid ?? null;
   }
@@ -78,13 +81,13 @@ export class StdioTransport implements Transport {
     return this.#died;
   }
 
-  /** How it ended and its last words. Not redacted. */
+  /** How the process ended, and the last lines of its stderr. Not redacted. */
   account(): string {
-    const words = this.#ring.lastLines(3);
+    const lastLines = this.#ring.lastLines(3);
     const noise = this.#lines.skipped;
     return [
       this.#exit ?? "the process closed its output",
-      ...(words === "" ? [] : [`its last words: ${words}`]),
+      ...(lastLines === "" ? [] : [`its last words: ${lastLines}`]),
       ...(noise === 0 ? [] : [`${noise} lines on its stdout were no JSON-RPC`]),
     ].join("; ");
   }
@@ -150,14 +153,14 @@ export class StdioTransport implements Transport {
   #listen(child: RunningChild): void {
     child.stdout.on("data", (chunk: Buffer) => this.#lines.push(chunk));
     child.stderr.on("data", (chunk: Buffer) => this.#ring.push(chunk)); // stdio-2
-    // A pipe that breaks is followed by the end of the process or of its stdout; a failed write rejects its own send.
+    // A pipe that breaks is followed by the end of the process or of its stdout. A failed write rejects its own `send`.
     for (const stream of [child.stdin, child.stdout, child.stderr]) stream.on("error", () => {});
-    // After the end, what is still in the pipes is read: until they close, or for a moment, since a grandchild may hold them.
-    const soon = () => setTimeout(() => this.#announce(), DRAIN_MS).unref();
-    child.stdout.once("end", soon);
+    // After the end the rest of the pipes is read until they close, or for a moment, because a grandchild may keep them open.
+    const announceSoon = () => setTimeout(() => this.#announce(), DRAIN_MS).unref();
+    child.stdout.once("end", announceSoon);
     child.once("exit", (code, signal) => {
       this.#exit = signal === null ? `the process ended with code ${code}` : `the process was ended by ${signal}`;
-      soon();
+      announceSoon();
     });
     child.once("close", () => this.#announce()); // stdio-3
   }
@@ -168,7 +171,7 @@ export class StdioTransport implements Transport {
     this.#died = this.#ending === undefined;
     this.onclose?.();
     this.#notice();
-    this.#ending ??= this.#end(); // what the process left running in its group goes with it
+    this.#ending ??= this.#end(); // ends the processes that it left running in its group
   }
 
   async #end(): Promise<void> {
