@@ -44,7 +44,8 @@ it("a configuration in order has no findings", () => {
 });
 
 describe("commands and folders", () => {
-  it("C157: a command that is not there, may not be executed, or is a directory", () => {
+  // A missing command became an unhandled error event, or a message that named neither the command nor the PATH.
+  it("a command that is not there, may not be executed, or is a directory", () => {
     expect(check(server({ command: "does-not-exist" }))).toEqual([
       "error command_missing: server `s`: command `does-not-exist` is not on PATH (PATH is toolgate's own)",
     ]);
@@ -65,7 +66,8 @@ describe("commands and folders", () => {
     ]);
   });
 
-  it("C159: a folder that is not there or is a file; a command with a slash is looked for from the folder", () => {
+  // A server worked in a shell and failed under its host, because its working folder was another one.
+  it("a folder that is not there or is a file; a command with a slash is looked for from the folder", () => {
     expect(check(server({ command: "tool", cwd: "none" }))).toEqual([
       "error cwd_missing: server `s`: its folder `T/app/none` is not there",
     ]);
@@ -75,7 +77,8 @@ describe("commands and folders", () => {
     expect(check(server({ command: "../../bin/tool", cwd: "data" }))).toEqual([]);
   });
 
-  it("C155: on Windows the endings of PATHEXT are tried, and no shell is needed to find the file", () => {
+  // On Windows a command such as `npx` is a file with another ending, and was not found without a shell.
+  it("on Windows the endings of PATHEXT are tried, and no shell is needed to find the file", () => {
     const bin = join(folder, "bin");
     const lookup = { cwd: folder, path: bin, platform: "win32", pathExt: ".EXE;.CMD" } as const;
     expect(findCommand("shim", lookup)).toEqual({ file: join(bin, "shim.CMD") });
@@ -116,14 +119,14 @@ describe("what guards a server is out of its reach", () => {
   ];
   const store = (root: string) => both(root).slice(1);
 
-  it("W1: a folder among arguments or environment", () => {
+  it("a folder among arguments or environment (roots-1)", () => {
     expect(check(server({ command: "tool", args: ["."] }))).toEqual(both("T/app"));
     expect(check(server({ command: "tool", args: ["--verbose", "/"] }))).toEqual(both("/"));
     expect(check(server({ command: "tool", args: ["--root=.."] }))).toEqual(both("T"));
     expect(check(server({ command: "tool", env: { WORKSPACE: folder } }))).toEqual(both("T"));
   });
 
-  it("W1: the store, also when it stands elsewhere", () => {
+  it("the store, also when it stands elsewhere (roots-1)", () => {
     const elsewhere = { store: { kind: "sqlite", path: "data/store" } };
     expect(check({ ...elsewhere, ...server({ command: "tool", args: ["data"] }) })).toEqual(store("T/app/data"));
     expect(check({ store: { kind: "sqlite", path: "." }, ...server({ command: "tool", args: ["data"] }) })).toEqual(
@@ -131,13 +134,13 @@ describe("what guards a server is out of its reach", () => {
     );
   });
 
-  it("W2: the folder it starts in, unless that is the configuration's own", () => {
+  it("the folder it starts in, unless that is the configuration's own (roots-2)", () => {
     expect(check(server({ command: "tool" }))).toEqual([]);
     expect(check(server({ command: "tool", cwd: "." }))).toEqual([]);
     expect(check(server({ command: "tool", cwd: ".." }))).toEqual(both("T"));
   });
 
-  it("W3: links are followed", () => {
+  it("links are followed (roots-3)", () => {
     expect(check(server({ command: "tool", args: [join(folder, "link")] }))).toEqual(both("T/app"));
   });
 
@@ -213,14 +216,14 @@ describe("the rest", () => {
     ]);
   });
 
-  it("H2: errors come first", () => {
+  it("errors come first (check-1)", () => {
     const levels = check({ approvals: {}, model: undefined, ...server({ command: "none" }) }).map(
       (line) => line.split(" ")[0],
     );
     expect(levels).toEqual(["error", "warning", "warning"]);
   });
 
-  it("H3: what a secret filled in is not shown", () => {
+  it("what a secret filled in is not shown (check-2)", () => {
     const place = `${dirname(folder)}/canary-place`;
     const findings = check(server({ command: "tool", cwd: `\${PLACE}` }), { PLACE: place, PATH: join(folder, "bin") });
     expect(findings).toEqual(["error cwd_missing: server `s`: its folder `[redacted]` is not there"]);

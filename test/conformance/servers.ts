@@ -122,7 +122,7 @@ export function serversConformance(make: ServersFactory, ways: readonly Way[] = 
     test.each([
       ["timeoutLike", { code: -32001, message: "Request timed out", data: { timeout: 5 } }],
       ["closedLike", { code: -32000, message: "Connection closed" }],
-    ])("S1: a server that answers with the error of a lost connection has answered (%s)", async (tool, error) => {
+    ])("a server that answers with the error of a lost connection has answered (%s) (S1)", async (tool, error) => {
       expect(await call(tool, { tool }).evidence).toMatchObject({
         attempted: true,
         how: "response",

@@ -1,4 +1,4 @@
-// Keys of the file that mean nothing, each with the key that was probably meant.
+// Finds keys of the file that toolgate does not know, and the known key that was probably meant.
 
 import { z } from "zod";
 import { type Finding, isObject, nearest } from "../../contracts/index.js";

@@ -1,7 +1,7 @@
-// A script: what a scripted model says, step by step, as an array in code or a JSON file.
+// A script: what a scripted model says, step by step, as an array in code or in a JSON file.
 //
-//   R1. Arguments are read strictly. A call whose raw arguments are no object, or name a key twice, is an invalid call;
-//       it never becomes a call with repaired arguments.
+//   script-1. Arguments are read strictly. A call whose raw arguments are no object, or name a key twice, is an invalid call.
+//             It never becomes a call with repaired arguments.
 
 import { z } from "zod";
 import { isObject, ToolgateError } from "../../contracts/index.js";
@@ -24,7 +24,7 @@ export const ScriptStep = z.strictObject({
 });
 export type ScriptStep = z.infer<typeof ScriptStep>;
 
-/** A call's arguments, or why they are none. (R1) */
+/** A call's arguments, or why they cannot be used. (script-1) */
 export function readArguments(
   args: ScriptCall["args"],
 ): { ok: true; value: Record<string, unknown> } | { ok: false; raw: string; problem: string } {
@@ -54,7 +54,7 @@ export function parseScript(text: string, path: string): ScriptStep[] {
   throw new ToolgateError("config_invalid", `the script \`${path}\` is not valid${where}: ${issue?.message}`, hint);
 }
 
-/** The text with the object under each step's call's `args` as a string of its own text. */
+/** The same text, in which the `args` object of each call is replaced by a string that holds its text. */
 function quoteArguments(text: string): string {
   const path: { key: string; list: boolean }[] = [];
   let result = "";
