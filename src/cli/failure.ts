@@ -1,19 +1,20 @@
 // Failures: whatever was thrown becomes one line, what to do about it, and a stable code.
 //
-//   F1. Nothing a server or a model said can steer the terminal. Secrets were taken out before (`redacted`).
+// Control characters from a server or a model are made visible, so that they cannot steer the terminal. Secrets were taken
+// out before (`redacted`).
 
 import { ToolgateError } from "../contracts/errors.js";
 import { escapeHidden, oneLine } from "../contracts/text.js";
 import type { Context } from "./io.js";
 
 export interface Failure {
-  /** An `ErrorCode`, or one of the command's own: `internal` (nobody thought of it), `stopped` (by a signal). */
+  /** An `ErrorCode`, or one of the command's own: `internal` (an error that toolgate does not know), `stopped` (by a signal). */
   readonly code: string;
   readonly message: string;
   readonly hint: string;
 }
 
-/** A command line that means nothing: exit code 2. */
+/** A command line that cannot be carried out: exit code 2. */
 export class UsageError extends ToolgateError {
   constructor(message: string, hint: string, code: "usage" | "empty_question" = "usage") {
     super(code, message, hint);
@@ -32,7 +33,7 @@ export class Stopped extends Error {
 const MESSAGE_CHARS = 1_000;
 
 export function failureOf(error: unknown): Failure {
-  const clean = (text: string) => oneLine(text, MESSAGE_CHARS); // F1
+  const clean = (text: string) => oneLine(text, MESSAGE_CHARS);
   if (error instanceof ToolgateError)
     return { code: error.code, message: clean(error.message), hint: clean(error.hint) };
   const message = clean(error instanceof Error ? error.message || error.name : String(error));

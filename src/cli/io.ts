@@ -1,4 +1,4 @@
-// Io: everything of the process that the command touches, in one place, so that the rest can be run without one.
+// Everything of the process that the command uses, in one place, so that tests can run the command without a process.
 
 import type { Readable, Writable } from "node:stream";
 import { oneLine } from "../contracts/text.js";
@@ -47,15 +47,15 @@ export interface Context {
   readonly note: (line: string) => void;
 }
 
-/** Whether somebody sits at both ends: questions go to stderr, so that stdout may be a file. */
+/** Whether a person can be asked. Questions are written to stderr, so that stdout may be a file. */
 export function isInteractive({ io, options }: Pick<Context, "io" | "options">): boolean {
   return !options.json && io.stdin.isTTY === true && io.stderr.isTTY === true;
 }
 
 /** A command as it must be typed here: with the caller's own `--config`. */
-export function commandLine({ options }: Pick<Context, "options">, ...words: readonly string[]): string {
+export function commandLine({ options }: Pick<Context, "options">, ...args: readonly string[]): string {
   const config = options.config === DEFAULT_CONFIG ? [] : ["--config", options.config];
-  return ["toolgate", ...words, ...config].map(shellWord).join(" ");
+  return ["toolgate", ...args, ...config].map(shellWord).join(" ");
 }
 
 /** Quoted where a shell would not take it as it stands. */

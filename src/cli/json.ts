@@ -1,15 +1,15 @@
 // JSON in and out of the command line.
 //
-//   J1. What is printed is one line of valid JSON in which no code point is hidden: a terminal that shows it is not
-//       steered by it, and a program that parses it reads the same value.
-//   J2. What is typed is read strictly: a key that stands twice is refused, not silently halved.
+//   cli-json-1. What is printed is one line of valid JSON in which no code point is hidden. It cannot steer the terminal that
+//               shows it, and a program that parses it reads the same value.
+//   cli-json-2. What is typed is read strictly: a key that is there twice is refused.
 
 import { parseStrictJson } from "../adapters/config/json.js";
 import type { JsonObject } from "../contracts/index.js";
 import { isObject } from "../contracts/object.js";
 import { replaceHidden } from "../contracts/text.js";
 
-/** One line of JSON. (J1) */
+/** One line of JSON. (cli-json-1) */
 export function jsonLine(value: object): string {
   return replaceHidden(JSON.stringify(value), jsonEscapes);
 }
@@ -20,11 +20,11 @@ function jsonEscapes(codePoint: string): string {
   return units.map((unit) => `\\u${unit.toString(16).padStart(4, "0")}`).join("");
 }
 
-/** A JSON object as somebody typed it, or what is wrong with it. (J2) */
+/** A JSON object as somebody typed it, or what is wrong with it. (cli-json-2) */
 export function readArguments(text: string): { readonly value: JsonObject } | { readonly problem: string } {
-  const read = parseStrictJson(text);
-  if (!read.ok) return { problem: `line ${read.line}, column ${read.column}: ${read.problem}` };
-  const { value } = read;
+  const parsed = parseStrictJson(text);
+  if (!parsed.ok) return { problem: `line ${parsed.line}, column ${parsed.column}: ${parsed.problem}` };
+  const { value } = parsed;
   if (!isObject(value)) return { problem: 'arguments are a JSON object, such as {"path": "a.txt"}' };
   return { value };
 }

@@ -24,7 +24,7 @@ export async function withToolgate<T>(
   const toolgate = await createToolgate({ config });
   const { stop } = context.io;
   const close = () => {
-    void toolgate.close().catch(() => undefined); // whoever waits for it below is told
+    void toolgate.close().catch(() => undefined); // a failure is reported by the `close` below
   };
   stop.addEventListener("abort", close);
   try {
@@ -38,7 +38,7 @@ export async function withToolgate<T>(
   }
 }
 
-/** The same error without the configuration's secrets. Its stack tells what led to it, too. */
+/** The same error without the configuration's secrets. Its stack also shows the errors that caused it. */
 export function redacted(error: unknown, { host }: Toolgate): unknown {
   if (!(error instanceof Error)) return error;
   const clean = Object.create(Object.getPrototypeOf(error), Object.getOwnPropertyDescriptors(error)) as Error;

@@ -1,10 +1,10 @@
-// Program: the command line and what each word of it runs.
+// The command line: which commands and options there are, and what each of them runs.
 //
-//   P1. With --json exactly one JSON object is written to stdout, whatever happens, and nothing else.
-//   P2. A failure is one line and what to do about it; a stack trace only with --verbose.
-//   P3. A command line that means nothing starts nothing and ends with 2.
-//   P4. A command is loaded when it runs: help and mistakes are told at once. What is loaded before imports single files of
-//       the contracts, because their index loads zod.
+//   cli-1. With --json exactly one JSON object is written to stdout, whatever happens, and nothing else.
+//   cli-2. A failure is one line and what to do about it. A stack trace is shown only with --verbose.
+//   cli-3. A command line that cannot be read starts nothing and ends with 2.
+//   cli-4. A command is loaded when it runs, so that help and mistakes are reported at once. What is loaded before imports
+//          single files of the contracts, because their index loads zod.
 
 import { Command, CommanderError } from "commander";
 import type { ResolveOptions } from "./commands/answer.js";
@@ -16,24 +16,24 @@ import { jsonLine } from "./json.js";
 
 /** Runs one command line, without the program's own name. Resolves with the exit code; never rejects. */
 export async function runCommand(argv: readonly string[], io: Io): Promise<number> {
-  const said: { text: string } = { text: "" };
+  const help: { text: string } = { text: "" };
   let outcome: Outcome | undefined;
   let context = contextOf(io, { json: asksForJson(argv), verbose: argv.includes("--verbose") });
-  const program = build(io, said, async (options, command) => {
+  const program = build(io, help, async (options, command) => {
     context = contextOf(io, options);
     outcome = await command(context);
   });
   try {
     await program.parseAsync([...argv], { from: "user" });
   } catch (error) {
-    return failed(context, error, said.text);
+    return failed(context, error, help.text);
   }
   if (outcome === undefined) return EXIT.done;
   print(context, outcome);
   return outcome.exitCode;
 }
 
-/** Flags that were not given are absent in what commander hands over. */
+/** Commander leaves out flags that were not given. */
 function contextOf(io: Io, given: Partial<Options>): Context {
   const options = {
     config: given.config ?? DEFAULT_CONFIG,
@@ -43,7 +43,7 @@ function contextOf(io: Io, given: Partial<Options>): Context {
   return { io, options, note: (line) => void io.stderr.write(`${line}\n`) };
 }
 
-/** Also when the rest of the command line cannot be read. (P1) */
+/** Whether --json is given, also when the rest of the command line cannot be read. (cli-1) */
 function asksForJson(argv: readonly string[]): boolean {
   const end = argv.indexOf("--");
   return argv.slice(0, end < 0 ? argv.length : end).includes("--json");
@@ -51,7 +51,7 @@ function asksForJson(argv: readonly string[]): boolean {
 
 function print({ io, options }: Context, { value, text }: Outcome): void {
   if (options.json)
-    io.stdout.write(`${jsonLine(value)}\n`); // P1
+    io.stdout.write(`${jsonLine(value)}\n`); // cli-1
   else if (text !== "") io.stdout.write(`${text}\n`);
 }
 
@@ -64,18 +64,18 @@ function failed(context: Context, error: unknown, help: string): number {
   if (error instanceof Stopped) return stopped(context, error);
   const shown = error instanceof CommanderError ? usageOf(error) : error;
   const failure = failureOf(shown);
-  if (options.json) io.stdout.write(`${jsonLine({ status: "error", error: failure })}\n`); // P1
-  tellFailure(context, failure, shown); // P2
-  return shown instanceof UsageError ? EXIT.usage : EXIT.error; // P3
+  if (options.json) io.stdout.write(`${jsonLine({ status: "error", error: failure })}\n`); // cli-1
+  tellFailure(context, failure, shown); // cli-2
+  return shown instanceof UsageError ? EXIT.usage : EXIT.error; // cli-3
 }
 
-/** The caller knows by which signal, and ends with the code that goes with it. */
+/** Reports a stopped run. The caller knows which signal stopped it and ends the process with its code. */
 function stopped(context: Context, { threadId }: Stopped): number {
   const hint =
     threadId === undefined ? "run it again" : `\`${commandLine(context, "run", "--thread", threadId)}\` goes on`;
   const error = { code: "stopped", message: "stopped", hint };
   const thread = threadId === undefined ? {} : { threadId };
-  if (context.options.json) context.io.stdout.write(`${jsonLine({ ...thread, status: "error", error })}\n`); // P1
+  if (context.options.json) context.io.stdout.write(`${jsonLine({ ...thread, status: "error", error })}\n`); // cli-1
   tellFailure(context, error, undefined);
   return EXIT.error;
 }
@@ -89,15 +89,15 @@ function usageOf({ code, message }: CommanderError): UsageError {
 
 type Run = (options: Options, command: (context: Context) => Promise<Outcome>) => Promise<void>;
 
-/** What commander writes is collected in `said`: help goes to stdout whole, its errors are told our way. */
-function build(io: Io, said: { text: string }, runs: Run): Command {
+/** Collects in `help` what commander would print. Commander's own error texts are dropped: `usageOf` writes them anew. */
+function build(io: Io, help: { text: string }, runs: Run): Command {
   const program = new Command("toolgate")
     .description("Lets a model use MCP tools through a gate that you control.")
     .version(io.version)
     .exitOverride()
     .configureOutput({
       writeOut: (text) => {
-        said.text += text;
+        help.text += text;
       },
       writeErr: () => undefined,
     })
@@ -106,7 +106,7 @@ function build(io: Io, said: { text: string }, runs: Run): Command {
     .option("--json", "one JSON object on stdout and nothing else; never asks")
     .option("--verbose", "where a failure comes from");
 
-  const add = (words: string, description: string) => program.command(words).description(description);
+  const add = (usage: string, description: string) => program.command(usage).description(description);
   const act =
     <O>(command: (context: Context, options: O, args: readonly string[]) => Promise<Outcome>) =>
     (...given: unknown[]) => {
@@ -115,7 +115,7 @@ function build(io: Io, said: { text: string }, runs: Run): Command {
       return runs(self.optsWithGlobals<Options>(), (context) => command(context, self.opts() as O, args));
     };
 
-  const answers = () => import("./commands/answer.js"); // P4
+  const answers = () => import("./commands/answer.js"); // cli-4
   const records = () => import("./commands/records.js");
 
   add("run [question]", "one turn with the model; without a question: go on with a thread")

@@ -1,7 +1,7 @@
-// Progress: what a run is doing, one line each, on stderr.
+// Shows on stderr what a run is doing, one line for each step.
 //
-//   P1. At a terminal every step has a line. Elsewhere only what went wrong with a server has one.
-//   P2. Names and problems come from servers and models: each stays one visible line.
+//   progress-1. At a terminal every step has a line. Elsewhere only a problem with a server has one.
+//   progress-2. Names and problems come from servers and models. Each of them stays one visible line.
 
 import { isObject, oneLine } from "../contracts/index.js";
 import type { Style } from "./style.js";
@@ -13,16 +13,16 @@ export interface ProgressOptions {
   readonly write: (line: string) => void;
 }
 
-/** Takes the custom events of a run's stream. Contract: never throws, whatever the event. */
+/** Takes the custom events of a run's stream. **Contract:** never throws, whatever the event. */
 export type Progress = (event: unknown) => void;
 
 export function createProgress({ steps, style, write }: ProgressOptions): Progress {
-  const told = new Set<string>();
+  const shown = new Set<string>();
   return (event) => {
     const line = describe(event);
-    if (line === undefined || (!line.problem && !steps)) return; // P1
-    if (line.problem && told.has(line.text)) return; // a server that is tried again fails the same way
-    told.add(line.text);
+    if (line === undefined || (!line.problem && !steps)) return; // progress-1
+    if (line.problem && shown.has(line.text)) return; // a server that is tried again fails the same way
+    shown.add(line.text);
     write(line.problem ? style.warn(line.text) : style.dim(line.text));
   };
 }
@@ -34,20 +34,23 @@ interface Line {
 
 function describe(event: unknown): Line | undefined {
   const fields = isObject(event) ? event : {};
-  const word = (key: string) => oneLine(String(fields[key] ?? ""), 300); // P2
+  const field = (key: string) => oneLine(String(fields[key] ?? ""), 300); // progress-2
   switch (fields["type"]) {
     case "toolgate.server":
-      return serverLine(word("server"), word("kind"), word("detail"));
+      return serverLine(field("server"), field("kind"), field("detail"));
     case "toolgate.capabilities":
       return { text: "· asking the model" };
     case "toolgate.catalog_refused":
-      return { text: `the servers' tools are refused: ${word("problem")}; the last good catalog stays`, problem: true };
+      return {
+        text: `the servers' tools are refused: ${field("problem")}; the last good catalog stays`,
+        problem: true,
+      };
     case "toolgate.call":
       return fields["phase"] === "sent"
-        ? { text: `→ ${word("alias")} (${word("effect")})` }
-        : { text: `← ${word("alias")}: ${word("status")}${word("message") && `: ${word("message")}`}` };
+        ? { text: `→ ${field("alias")} (${field("effect")})` }
+        : { text: `← ${field("alias")}: ${field("status")}${field("message") && `: ${field("message")}`}` };
     case "toolgate.read_back":
-      return { text: `· asking ${word("tool")} whether ${word("alias")} happened` };
+      return { text: `· asking ${field("tool")} whether ${field("alias")} happened` };
     default:
       return undefined;
   }

@@ -218,7 +218,7 @@ describe("a model that answers with odd calls", () => {
   });
 });
 
-test("C1: an unknown outcome outranks an error, in the status and the exit code", async () => {
+test("an unknown outcome outranks an error, in the status and the exit code (exit-1)", async () => {
   configure([], { mcpServers: { deploy: place.server("deploy", { DEPLOY_MODE: "dies" }) } });
   place.write("script.json", [{ calls: [trigger("staging")] }, { fail: "the provider is down" }]);
   const { code, value } = await json(["run", "hello", "--thread", "t"]);

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { jsonLine, readArguments } from "../../src/cli/json.js";
 import { hasHidden } from "../../src/contracts/index.js";
 
-describe("J1: printed JSON steers no terminal and loses nothing", () => {
+describe("printed JSON steers no terminal and loses nothing (cli-json-1)", () => {
   test("controls, direction marks and tags are escaped", () => {
     const value = { a: "\u001b[31m\u009b1m\u202e\u2028\u200b\u{E0041}é語" };
     const line = jsonLine(value);
@@ -20,7 +20,7 @@ describe("J1: printed JSON steers no terminal and loses nothing", () => {
   });
 });
 
-describe("J2: typed JSON is read strictly", () => {
+describe("typed JSON is read strictly (cli-json-2)", () => {
   test("an object", () => {
     expect(readArguments('{"a": [1, null]}')).toEqual({ value: { a: [1, null] } });
   });

@@ -21,7 +21,7 @@ async function json(...args: string[]) {
   return { code, ...JSON.parse(stdout) };
 }
 
-test("G4 G6: two questions are approved one after the other, and each call runs once", async () => {
+test("two questions are approved one after the other, and each call runs once (G4) (G6)", async () => {
   const call = (environment: string) => ({ name: "mcp__deploy__trigger", args: { environment }, id: environment });
   place.configure([{ calls: [call("one"), call("two")] }, { say: "Both are deployed." }], {
     mcpServers: { deploy: place.server("deploy") },

@@ -1,4 +1,4 @@
-// The command at a real terminal: a pseudo-terminal of its own, somebody who types. (C211; T1 to T3 of prompt.ts)
+// The command at a real terminal: a pseudo-terminal of its own, at which the test types.
 //
 // The terminal comes from `script` of util-linux; where that is missing the dialog is still covered, with streams in
 // place of a terminal, by prompt.test.ts and questions.test.ts.
@@ -61,7 +61,9 @@ function linesOf({ stdout }: Ended): string[] {
 }
 
 describe.runIf(hasTerminal)("at a terminal", () => {
-  test("what was typed ahead does not count; `approve`, typed to the question, does", { timeout: TIME }, async () => {
+  test("what was typed ahead does not count; `approve`, typed to the question, does (prompt-1)", {
+    timeout: TIME,
+  }, async () => {
     configure();
     const typing = [
       ["thread: t", "approve\rappro"],
@@ -105,7 +107,9 @@ describe.runIf(hasTerminal)("at a terminal", () => {
     expect(place.log("effect")).toHaveLength(1);
   });
 
-  test("Ctrl-C at the question is no answer: 3, and the question stays open", { timeout: TIME }, async () => {
+  test("Ctrl-C at the question is no answer: exit code 3, and the question stays open (prompt-3)", {
+    timeout: TIME,
+  }, async () => {
     configure();
     const typing = [["or nothing to stop here: ", "approve\u0003"]] as const;
     const { code, stdout } = await atTerminal(["run", "deploy it", "--thread", "t"], typing, {});

@@ -35,13 +35,13 @@ async function findings(context: Context, connect: boolean): Promise<Finding[]> 
   let config: Config;
   let found: Finding[];
   try {
-    const read = await configOf(context);
-    config = read.config;
-    found = [...read.findings];
+    const loaded = await configOf(context);
+    config = loaded.config;
+    found = [...loaded.findings];
   } catch (error) {
     if (!(error instanceof ToolgateError)) throw error;
     const { code, message, hint } = failureOf(error);
-    return [{ level: "error", code, message: `${message}; ${hint}` }]; // what cannot be read has no further findings
+    return [{ level: "error", code, message: `${message}; ${hint}` }]; // a configuration that cannot be read has no further findings
   }
   const rules = { servers: Object.keys(config.mcpServers), localTools: [...BUILT_INS] };
   const { findings: ofPolicy } = compilePolicy(config.permissions, rules);
