@@ -90,7 +90,7 @@ function usageOf({ code, message }: CommanderError): UsageError {
 type Run = (options: Options, command: (context: Context) => Promise<Outcome>) => Promise<void>;
 
 /** Collects in `help` what commander would print. Commander's own error texts are dropped: `usageOf` writes them anew. */
-function build(io: Io, help: { text: string }, runs: Run): Command {
+function build(io: Io, help: { text: string }, run: Run): Command {
   const program = new Command("toolgate")
     .description("Lets a model use MCP tools through a gate that you control.")
     .version(io.version)
@@ -105,72 +105,108 @@ function build(io: Io, help: { text: string }, runs: Run): Command {
     .option("--config <file>", "the configuration", DEFAULT_CONFIG)
     .option("--json", "one JSON object on stdout and nothing else; never asks")
     .option("--verbose", "where a failure comes from");
+  // The help lists the commands in this order.
+  addRun(program, run);
+  addApprovals(program, run);
+  addUnknowns(program, run);
+  addInspection(program, run);
+  return program;
+}
 
-  const add = (usage: string, description: string) => program.command(usage).description(description);
-  const act =
-    <O>(command: (context: Context, options: O, args: readonly string[]) => Promise<Outcome>) =>
-    (...given: unknown[]) => {
-      const self = given.at(-1) as Command;
-      const args = given.slice(0, -2) as string[];
-      return runs(self.optsWithGlobals<Options>(), (context) => command(context, self.opts() as O, args));
-    };
+const answers = () => import("./commands/answer.js"); // cli-4
+const records = () => import("./commands/records.js");
 
-  const answers = () => import("./commands/answer.js"); // cli-4
-  const records = () => import("./commands/records.js");
+/** A commander action that runs `command` with its own options and arguments. */
+function action<O>(run: Run, command: (context: Context, options: O, args: readonly string[]) => Promise<Outcome>) {
+  return (...given: unknown[]) => {
+    const self = given.at(-1) as Command;
+    const args = given.slice(0, -2) as string[];
+    return run(self.optsWithGlobals<Options>(), (context) => command(context, self.opts() as O, args));
+  };
+}
 
-  add("run [question]", "one turn with the model; without a question: go on with a thread")
+function addRun(program: Command, run: Run): void {
+  program
+    .command("run [question]")
+    .description("one turn with the model; without a question: go on with a thread")
     .option("--thread <id>", "the conversation; a new one without it")
     .option("--model <name>", "in place of the configuration's, or scripted:FILE")
     .action(
-      act<RunOptions>(async (context, options, [question]) =>
+      action<RunOptions>(run, async (context, options, [question]) =>
         (await import("./commands/run.js")).run(context, question, options),
       ),
     );
-  add("approvals", "calls that wait for a yes").action(act(async (context) => (await records()).approvals(context)));
-  add("approve <id>", "let a call run, exactly as it was shown").action(
-    act(async (context, _, [id]) => (await answers()).approve(context, id as string)),
-  );
-  add("reject <id>", "refuse a call")
+}
+
+function addApprovals(program: Command, run: Run): void {
+  program
+    .command("approvals")
+    .description("calls that wait for a yes")
+    .action(action(run, async (context) => (await records()).approvals(context)));
+  program
+    .command("approve <id>")
+    .description("let a call run, exactly as it was shown")
+    .action(action(run, async (context, _, [id]) => (await answers()).approve(context, id as string)));
+  program
+    .command("reject <id>")
+    .description("refuse a call")
     .option("--reason <text>", "for the model to read")
     .action(
-      act<{ reason?: string }>(async (context, { reason }, [id]) =>
+      action<{ reason?: string }>(run, async (context, { reason }, [id]) =>
         (await answers()).reject(context, id as string, reason),
       ),
     );
-  add("edit <id>", "let a call run with other arguments")
+  program
+    .command("edit <id>")
+    .description("let a call run with other arguments")
     .requiredOption("--args <json>", "the arguments, a JSON object")
     .action(
-      act<{ args: string }>(async (context, { args }, [id]) => (await answers()).edit(context, id as string, args)),
+      action<{ args: string }>(run, async (context, { args }, [id]) =>
+        (await answers()).edit(context, id as string, args),
+      ),
     );
-  add("unknowns", "writes that may or may not have happened").action(
-    act(async (context) => (await records()).unknowns(context)),
-  );
-  add("resolve <operation>", "say what became of such a write")
+}
+
+function addUnknowns(program: Command, run: Run): void {
+  program
+    .command("unknowns")
+    .description("writes that may or may not have happened")
+    .action(action(run, async (context) => (await records()).unknowns(context)));
+  program
+    .command("resolve <operation>")
+    .description("say what became of such a write")
     .option("--happened", "it did")
     .option("--did-not-happen", "it did not")
     .option("--leave", "nobody knows; no further write of the thread runs")
     .option("--note <text>", "how you found out")
     .action(
-      act<ResolveOptions>(async (context, options, [id]) =>
+      action<ResolveOptions>(run, async (context, options, [id]) =>
         (await answers()).resolveUnknown(context, id as string, options),
       ),
     );
-  add("tools", "what the servers offer, and what you decide about it")
+}
+
+function addInspection(program: Command, run: Run): void {
+  program
+    .command("tools")
+    .description("what the servers offer, and what you decide about it")
     .option("--snapshot <id>", "as a model was shown it, instead of now")
     .action(
-      act<{ snapshot?: string }>(async (context, { snapshot }) =>
+      action<{ snapshot?: string }>(run, async (context, { snapshot }) =>
         (await import("./commands/tools.js")).tools(context, snapshot),
       ),
     );
-  add("check", "everything wrong with the configuration")
+  program
+    .command("check")
+    .description("everything wrong with the configuration")
     .option("--connect", "start the servers to see what only their lists can tell")
     .action(
-      act<{ connect?: boolean }>(async (context, { connect }) =>
+      action<{ connect?: boolean }>(run, async (context, { connect }) =>
         (await import("./commands/check.js")).check(context, connect === true),
       ),
     );
-  add("threads", "conversations and where they stand").action(
-    act(async (context) => (await records()).threads(context)),
-  );
-  return program;
+  program
+    .command("threads")
+    .description("conversations and where they stand")
+    .action(action(run, async (context) => (await records()).threads(context)));
 }

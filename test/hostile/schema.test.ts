@@ -92,7 +92,7 @@ describe("a schema made to stop the process", () => {
     expect(await next).toEqual({ valid: false, problems: ["/: must be string"] });
   });
 
-  it("a check that needs too much memory ends its thread, not the process (worker-1)", async () => {
+  it("a check that needs too much memory ends its thread, not the process (worker-1) (worker-2)", async () => {
     const small = createSchemaChecker({ limitMs: 10_000, memoryMb: 24 });
     const schema = { contains: { type: "string" } }; // one error kept for each element, until there is a string
     const value = new Array(300_000).fill(1);

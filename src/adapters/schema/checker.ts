@@ -8,7 +8,7 @@
 
 import { dialectOf, type SchemaChecker, type SchemaVerdict } from "../../catalog/checker.js";
 import { type Digest, type JsonObject, oneLine, sha256 } from "../../contracts/index.js";
-import { ask, start, stop, type Thread } from "./thread.js";
+import { type Answer, ask, start, stop, type Thread } from "./thread.js";
 
 /** How many compiled schemas the thread holds. */
 const MAX_COMPILED = 256;
@@ -36,83 +36,101 @@ interface Job {
 export function createSchemaChecker(
   options: { readonly limitMs?: number; readonly memoryMb?: number } = {},
 ): SchemaChecker {
-  const limitMs = options.limitMs ?? 250;
-  const memoryMb = options.memoryMb ?? 256;
-  const line: Job[] = [];
-  const texts = new WeakMap<JsonObject, { text: string; sum: Digest; dialect: string }>();
-  let thread: Thread | undefined;
-  let working = false;
-  let closed = false;
+  return new WorkerChecker(options.limitMs ?? 250, options.memoryMb ?? 256);
+}
 
-  return {
-    check(key, schema, value) {
-      return new Promise((settle) => {
-        const prepared = readSchema(schema, texts);
-        if (typeof prepared === "string") return settle(unusable(prepared));
-        const { text, sum, dialect } = prepared;
-        line.push({ key: `${key}:${sum}`, text, dialect, value, settle });
-        void work();
-      });
-    },
+class WorkerChecker implements SchemaChecker {
+  readonly #limitMs: number;
+  readonly #memoryMb: number;
+  readonly #queue: Job[] = [];
+  readonly #texts: SchemaTexts = new WeakMap();
+  #thread: Thread | undefined;
+  #working = false;
+  #closed = false;
 
-    async close() {
-      closed = true;
-      const last = thread;
-      thread = undefined;
-      if (last !== undefined) await stop(last, "the checker is closed");
-      await work();
-    },
-  };
-
-  async function work(): Promise<void> {
-    if (working) return;
-    working = true;
-    for (let job = line.shift(); job !== undefined; job = line.shift()) {
-      job.settle(await run(job).catch(() => unusable("the checker could not be started"))); // worker-2
-    }
-    working = false;
+  constructor(limitMs: number, memoryMb: number) {
+    this.#limitMs = limitMs;
+    this.#memoryMb = memoryMb;
   }
 
-  async function run(job: Job): Promise<SchemaVerdict> {
-    if (closed) return unusable("the checker is closed");
-    const current = thread?.lost === undefined && thread !== undefined ? thread : start(memoryMb);
-    thread = current;
-    current.worker.ref(); // a check waits, so the process must stay alive
+  check(key: Digest, schema: JsonObject, value: unknown): Promise<SchemaVerdict> {
+    return new Promise((settle) => {
+      const prepared = prepareSchema(schema, this.#texts);
+      if (typeof prepared === "string") return settle(unusable(prepared));
+      const { text, sum, dialect } = prepared;
+      this.#queue.push({ key: `${key}:${sum}`, text, dialect, value, settle });
+      void this.#work();
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    const last = this.#thread;
+    this.#thread = undefined;
+    if (last !== undefined) await stop(last, "the checker is closed");
+    await this.#work();
+  }
+
+  /** Runs the queued jobs one after the other. */
+  async #work(): Promise<void> {
+    if (this.#working) return;
+    this.#working = true;
+    for (let job = this.#queue.shift(); job !== undefined; job = this.#queue.shift()) {
+      job.settle(await this.#run(job).catch(() => unusable("the checker could not be started"))); // worker-2
+    }
+    this.#working = false;
+  }
+
+  async #run(job: Job): Promise<SchemaVerdict> {
+    if (this.#closed) return unusable("the checker is closed");
+    const thread = this.#livingThread();
+    thread.worker.ref(); // a check waits, so the process must stay alive
     try {
-      const ready = await current.ready;
+      const ready = await thread.ready;
       if ("unusable" in ready) return unusable(ready.unusable);
-      if (!current.compiled.has(job.key)) {
+      if (!thread.compiled.has(job.key)) {
         const { key, dialect, text } = job;
-        const made = await ask(current, { compile: key, dialect, text }, limitMs * COMPILE_FACTOR);
+        const made = await ask(thread, { compile: key, dialect, text }, this.#limitMs * COMPILE_FACTOR);
         if ("unusable" in made) return unusable(made.unusable);
       }
-      markUsed(current, job.key);
-      const answer = await ask(current, { check: job.key, value: job.value }, limitMs);
-      if ("unusable" in answer) return unusable(answer.unusable);
-      const problems = "problems" in answer ? answer.problems : ["/: it was not checked"]; // worker-2
-      return problems.length === 0
-        ? { valid: true }
-        : { valid: false, problems: problems.map((text) => oneLine(text)) };
+      markUsed(thread, job.key);
+      return verdictOf(await ask(thread, { check: job.key, value: job.value }, this.#limitMs));
     } finally {
-      current.worker.unref();
+      thread.worker.unref();
     }
+  }
+
+  #livingThread(): Thread {
+    if (this.#thread === undefined || this.#thread.lost !== undefined) this.#thread = start(this.#memoryMb);
+    return this.#thread;
   }
 }
 
+function verdictOf(answer: Answer): SchemaVerdict {
+  if ("unusable" in answer) return unusable(answer.unusable);
+  const problems = "problems" in answer ? answer.problems : ["/: it was not checked"]; // worker-2
+  return problems.length === 0 ? { valid: true } : { valid: false, problems: problems.map((text) => oneLine(text)) };
+}
+
+interface PreparedSchema {
+  readonly text: string;
+  readonly sum: Digest;
+  readonly dialect: string;
+}
+
+type SchemaTexts = WeakMap<JsonObject, PreparedSchema>;
+
 /** The text that is compiled and that identifies the schema. The text of a frozen schema is remembered. */
-function readSchema(
-  schema: JsonObject,
-  texts: WeakMap<JsonObject, { text: string; sum: Digest; dialect: string }>,
-): { text: string; sum: Digest; dialect: string } | string {
+function prepareSchema(schema: JsonObject, texts: SchemaTexts): PreparedSchema | string {
   const known = texts.get(schema);
   if (known !== undefined) return known;
   try {
     const dialect = dialectOf(schema);
     if (dialect === undefined) return "the schema's dialect is not read here";
     const text = JSON.stringify(schema);
-    const read = { text, sum: sha256(text), dialect };
-    if (Object.isFrozen(schema)) texts.set(schema, read);
-    return read;
+    const prepared = { text, sum: sha256(text), dialect };
+    if (Object.isFrozen(schema)) texts.set(schema, prepared);
+    return prepared;
   } catch {
     return "the schema cannot be written as JSON";
   }
