@@ -9,7 +9,7 @@ import { withKeptSecret } from "./secret.js";
 export interface ConfigOptions {
   /** In place of the configuration's model; a `scripted:` path is relative to the caller. */
   readonly model?: string | undefined;
-  /** Whether answers are sealed or checked: then the store's own secret is needed. @default false */
+  /** Whether the command stores or checks answers, which needs the secret of the seals. @default false */
   readonly seals?: boolean;
 }
 

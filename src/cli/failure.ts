@@ -22,7 +22,7 @@ export class UsageError extends ToolgateError {
   }
 }
 
-/** The run was stopped from outside; nothing is wrong with the thread. */
+/** Thrown when a signal stopped the run. The thread can go on. */
 export class Stopped extends Error {
   constructor(readonly threadId?: string) {
     super("stopped");
@@ -46,7 +46,7 @@ export function failureOf(error: unknown): Failure {
   return { code: "internal", message, hint: "run it again with --verbose to see where it comes from" };
 }
 
-/** What a run threw. `next`: the nodes the thread stands at, which say whose failure it was. */
+/** The failure of a run. `next` names the nodes that the thread runs next: they show which part failed. */
 export function runFailure(error: unknown, next: readonly string[], goOn: string): Failure {
   const failure = failureOf(error);
   if (failure.code !== "internal") return failure;
@@ -65,7 +65,7 @@ function isStoreError(error: unknown): boolean {
   return name === "SqliteError" || (typeof code === "string" && /^(SQLITE_|ENOSPC|EROFS|EDQUOT)/.test(code));
 }
 
-/** Tells a person: one line, what to do about it, and with `--verbose` where it comes from. */
+/** Reports a failure on stderr: one line, what to do about it, and with `--verbose` the stack. */
 export function tellFailure(
   context: Context,
   { message, hint }: Pick<Failure, "message" | "hint">,

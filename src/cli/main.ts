@@ -51,7 +51,7 @@ function userName(): string {
   try {
     return userInfo().username;
   } catch {
-    return `uid ${process.getuid?.() ?? "unknown"}`; // a user without an entry, as in some containers
+    return `uid ${process.getuid?.() ?? "unknown"}`; // in some containers the user has no name
   }
 }
 

@@ -9,7 +9,7 @@ import { type Context, commandLine } from "./io.js";
 export interface Opened {
   readonly toolgate: Toolgate;
   readonly context: Context;
-  /** What to type to go on with a thread. */
+  /** The command that continues a thread. */
   readonly goOn: (threadId: string) => string;
 }
 

@@ -7,7 +7,7 @@ import { isObject, oneLine } from "../contracts/index.js";
 import type { Style } from "./style.js";
 
 export interface ProgressOptions {
-  /** Whether steps are told, or only problems. */
+  /** Whether every step is shown, or only problems. */
   readonly steps: boolean;
   readonly style: Style;
   readonly write: (line: string) => void;
@@ -21,7 +21,7 @@ export function createProgress({ steps, style, write }: ProgressOptions): Progre
   return (event) => {
     const line = describe(event);
     if (line === undefined || (!line.problem && !steps)) return; // progress-1
-    if (line.problem && shown.has(line.text)) return; // a server that is tried again fails the same way
+    if (line.problem && shown.has(line.text)) return; // the same problem comes again each time the server is tried
     shown.add(line.text);
     write(line.problem ? style.warn(line.text) : style.dim(line.text));
   };

@@ -29,7 +29,7 @@ export function createAsk(input: Input, output: Output, stop: AbortSignal): Ask 
 const QUIET_TURNS = 3;
 
 async function discardTyped(input: Input): Promise<void> {
-  input.setRawMode?.(true); // hands over a line that was not ended yet (prompt-1)
+  input.setRawMode?.(true); // in raw mode a half-typed line can be read, too (prompt-1)
   let quiet = 0;
   const discard = () => {
     quiet = 0;
@@ -66,7 +66,7 @@ function readLine(input: Input, output: Output, stop: AbortSignal, prompt: strin
         return;
       }
       first = text;
-      // What is left of a paste arrives with the line or right behind it. (prompt-2)
+      // The rest of a paste arrives together with the first line or directly after it. (prompt-2)
       setImmediate(() =>
         setImmediate(() => finish(more || lines.line !== "" ? { kind: "paste" } : { kind: "line", text })),
       );

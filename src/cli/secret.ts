@@ -90,7 +90,7 @@ function createSecret(file: string): string {
 function readSecret(file: string): string | undefined {
   let descriptor: number;
   try {
-    descriptor = openSync(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)); // a pipe must not make it wait
+    descriptor = openSync(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)); // opening a pipe must not block
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === "ENOENT") return undefined;
     throw cause;

@@ -7,7 +7,7 @@ import type { Style } from "./style.js";
 
 export interface ShowOptions {
   readonly style: Style;
-  /** A command as the person must type it. */
+  /** A command as the user must type it. */
   readonly command: (...args: readonly string[]) => string;
 }
 

@@ -15,7 +15,7 @@ import { styleOf } from "./style.js";
 
 export interface Turn {
   readonly report: RunReport;
-  /** What the thread asks now, as it is shown to a person. */
+  /** The open questions of the thread, as they are shown to a person. */
   readonly asks?: ApprovalPayload;
   /** What was thrown, for `--verbose`. */
   readonly cause?: unknown;
@@ -47,7 +47,7 @@ export async function takeTurn(opened: Opened, threadId: string, question?: stri
   return standing(opened, threadId, thrown);
 }
 
-/** Where the thread stands, without running it. */
+/** The report of a thread without running it. */
 export async function standing(opened: Opened, threadId: string, thrown?: { readonly cause: unknown }): Promise<Turn> {
   const { toolgate, goOn } = opened;
   const state = await toolgate.graph.getState({ configurable: { thread_id: threadId } });
@@ -69,7 +69,7 @@ export function withFailure(report: RunReport, error: Failure | undefined): RunR
   return { ...report, status: report.status === "result_unknown" ? "result_unknown" : "error", error };
 }
 
-/** Throws `not_found` for a thread nobody has run. */
+/** Throws `not_found` for a thread that has no checkpoint. */
 export async function requireThread({ toolgate }: Opened, threadId: string): Promise<void> {
   const state = await toolgate.graph.getState({ configurable: { thread_id: threadId } });
   if (state.config.configurable?.["checkpoint_id"] !== undefined) return;

@@ -1,4 +1,4 @@
-// The command on Postgres, each command line a process of its own: what one asked another answers.
+// The command on Postgres. Each command line is a process of its own, and one answers what another asked.
 
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { commandFile } from "../support/compile.js";

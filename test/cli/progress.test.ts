@@ -1,4 +1,4 @@
-// What a run says of its steps: at a terminal each has a line, elsewhere only what went wrong with a server.
+// What a run shows of its steps: at a terminal each has a line, elsewhere only a problem with a server has one.
 
 import { describe, expect, test } from "vitest";
 import { createProgress } from "../../src/cli/progress.js";

@@ -1,4 +1,4 @@
-// The prompt reads what was typed to its question, and nothing else.
+// The prompt reads what was typed after its question was shown, and nothing else.
 
 import { PassThrough } from "node:stream";
 import { describe, expect, test } from "vitest";

@@ -1,4 +1,4 @@
-// The dialog about open questions: what is shown, and which words are a yes.
+// The dialog about open questions: what is shown, and what is taken for a yes.
 
 import { describe, expect, test } from "vitest";
 import { type ApprovalPayload, approvalPayload } from "../../src/approval/index.js";
@@ -59,7 +59,7 @@ interface Seen {
   readonly prompts: readonly string[];
 }
 
-/** Puts the questions to somebody who types these lines; when there are no more, input ends. */
+/** Asks the questions of a person who types these lines. After the last line the input ends. */
 async function dialog(
   asked: ApprovalPayload,
   typed: readonly (string | Typed)[],

@@ -36,7 +36,7 @@ function configure(): void {
 
 type Typing = readonly (readonly [when: string, type: string])[];
 
-/** Runs at a terminal; each text is typed once its cue has been shown, in order. */
+/** Runs the command at a terminal. Each text is typed once its cue has been shown, in order. */
 async function atTerminal(args: readonly string[], typing: Typing, env: Readonly<Record<string, string>>) {
   const words = [process.execPath, ...nodeArguments(args)].map((word) => `'${word.replaceAll("'", "'\\''")}'`);
   const terminal = place.spawn("script", ["-qfec", words.join(" "), "/dev/null"], { TERM: "xterm", ...env });
@@ -78,7 +78,7 @@ describe.runIf(hasTerminal)("at a terminal", () => {
     expect({ code, left }).toEqual({ code: 0, left: [] });
     expect(stdout).not.toMatch(COLOUR);
     const prompt = "`approve`, `reject [reason]`, `edit`, or nothing to stop here: ";
-    const echo = /^appro(ve$)?/; // of what was typed ahead, before the question
+    const echo = /^appro(ve$)?/; // the terminal's echo of what was typed before the question
     const text = lines.map((line, at) => (at < lines.indexOf("Question 1 of 1") ? line.replace(echo, "") : line));
     const at = text.indexOf("Question 1 of 1");
     const first = text.findIndex((line) => line.startsWith(prompt));

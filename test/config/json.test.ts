@@ -1,4 +1,4 @@
-// Strict JSON: what JSON.parse reads, and a refusal with a position for what it would silently lose.
+// Strict JSON reads what JSON.parse reads, and refuses with a position what JSON.parse would silently lose.
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";

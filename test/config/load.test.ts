@@ -1,4 +1,4 @@
-// What a configuration comes to: defaults, spellings of other hosts, variables, and one sentence for each mistake.
+// What a configuration is read as: defaults, spellings of other hosts, variables, and one sentence for each mistake.
 
 import { describe, expect, it } from "vitest";
 import { resolveConfig } from "../../src/adapters/config/load.js";
@@ -221,7 +221,7 @@ describe("variables", () => {
     expect(await refusalOf(() => load(text))).toEqual({
       code: "config_variable",
       message: "toolgate.json:3:14: `mcpServers.docs.env.T` needs the variable `DOCS_TOKEN`, which is not set",
-      hint: "set `DOCS_TOKEN`", // nobody should write a default for a secret
+      hint: "set `DOCS_TOKEN`", // no default is suggested: a secret should not be written into the file
     });
     expect(await refusalOf(() => load(text.replace("DOCS_TOKEN", "DOCS_ROOT")))).toMatchObject({
       hint: `set \`DOCS_ROOT\`, or give a default: \`${ref("DOCS_ROOT", "default")}\``,

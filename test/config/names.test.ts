@@ -1,4 +1,4 @@
-// Names of servers: labels for people and for rules, never two for one thing.
+// Which names of servers are refused, alone and together.
 
 import { describe, expect, it } from "vitest";
 import { load, refusalOf } from "./support.js";

@@ -1,4 +1,4 @@
-// A configuration file that cannot be read, or is no JSON: one clear line each.
+// A configuration file that cannot be read, or that is no JSON, is refused in one clear line.
 
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

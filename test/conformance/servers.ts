@@ -1,6 +1,6 @@
-// What every adapter of the `Servers` port must do, whatever it is made of: run over each transport and protocol revision.
+// What every adapter of the `Servers` port must do, over each transport and protocol revision.
 //
-// The adapter is made by a factory from configs. The servers are real ones; what reached them is read from their log.
+// A factory makes the adapter from configurations. The servers are real, and their log tells what reached them.
 //
 //   S1–S5 as in `src/contracts/servers.ts`.
 
@@ -52,7 +52,7 @@ export function serversConformance(make: ServersFactory, ways: readonly Way[] = 
     });
     afterAll(() => world.end());
 
-    /** Sends, and names the operation so that its traces are found in the server's log. */
+    /** Sends a call under an operation id, by which the server's log shows what became of it. */
     function call(operation: string, more: Partial<CallRequest>) {
       return connection.call(asks({ meta: { "toolgate/operationId": operation }, ...more }));
     }
@@ -258,7 +258,7 @@ export function serversConformance(make: ServersFactory, ways: readonly Way[] = 
       expect(servers.connection("two")).toBeUndefined();
     });
 
-    // Last: it ends the connection that the tests above share.
+    // This test must be the last, because it ends the connection that the tests above share.
     test("`close` waits for a write's answer, ends everything, and may be called twice (pool-4)", async () => {
       const { evidence } = call("last", { tool: "late" });
       await vi.waitFor(() => expect(seen("last")).not.toEqual([]));

@@ -1,4 +1,4 @@
-// Starting a server's process and ending its group where the system does not do what one expects.
+// Starting a server's process and ending its group when the system refuses to.
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";

@@ -3,11 +3,11 @@ import { createSchemaChecker } from "../../src/adapters/schema/checker.js";
 import { schemaProblem } from "../../src/catalog/index.js";
 import { CatalogLimits, digest, type JsonObject } from "../../src/contracts/index.js";
 
-// Schemas and values made to stop the process that checks them. Each is checked with the process's own loop watched: no
-// gap in it comes near the time the check itself would take.
+// Schemas and values that are built to stop the process that checks them. The tests watch the event loop of the process
+// during the check: it never stands still for as long as the check itself would take.
 
 const checker = createSchemaChecker();
-/** For what must be answered rather than stopped: the machine that runs the tests may be busy. */
+/** For checks that must get an answer, also on a busy machine. */
 const patient = createSchemaChecker({ limitMs: 1_500 });
 afterAll(() => Promise.all([checker.close(), patient.close()]));
 
@@ -25,7 +25,7 @@ function refBomb(count: number): JsonObject {
   return { $ref: `#/$defs/d${count - 1}`, $defs };
 }
 
-/** Doubles at each level of the value: no count of steps in place sees it. */
+/** Doubles the work at each level of the value, which a count of the steps for one value does not see. */
 function nestedBomb(count: number): JsonObject {
   const $defs: JsonObject = { d0: { type: "string" } };
   for (let index = 1; index < count; index++) {

@@ -1,4 +1,4 @@
-// HTTP servers that refuse, redirect, forget, drop and flood: what the evidence of the one call says.
+// HTTP servers that refuse, redirect, forget sessions, drop connections and flood: what the evidence of a call says.
 
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -138,7 +138,7 @@ test("a session that is gone is said, and the next connect opens another one", a
   expect((await next.call(asks()).evidence).how).toBe("response");
   expect(world.log("accepted")).toHaveLength(2);
   await servers.close();
-  // The old session's end is told to the server in the background: it may arrive on either side of the new one's start.
+  // The end of the old session is sent in the background, so it may arrive before or after the start of the new one.
   expect(
     world
       .log("session")
@@ -154,7 +154,7 @@ test("a session that is gone does not take the other calls in flight with it (co
   const connection = await connected(servers, "one");
   const slow = connection.call(asks({ tool: "slow" })).evidence;
   await vi.waitFor(() => expect(world.log("effect")).toHaveLength(1));
-  expect((await connection.listPage(undefined, 5_000, 100_000)).ok).toBe(true); // the session is forgotten with its end
+  expect((await connection.listPage(undefined, 5_000, 100_000)).ok).toBe(true); // the server forgets the session after this request
   expect((await connection.call(asks()).evidence).sessionGone).toBe(true);
   expect(servers.connection("one")).toBeUndefined();
   expect((await slow).how).toBe("response");

@@ -1,4 +1,4 @@
-// Stdio servers that die, babble, flood, hang and leave processes behind: what the host sees, and what is left of them.
+// Stdio servers that end, write noise, flood, hang and leave processes running: what the host sees, and what is left of them.
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -116,7 +116,7 @@ describe("a server that dies", () => {
     }
     expect(readFileSync(starts, "utf8")).toBe("+++++");
     expect(problems).toHaveLength(45);
-    // Whether the sixth start, too, is greeted before it ends is the server's to say; that it is made is ours.
+    // The test does not say whether the handshake of a start comes before the end of that process, because both can happen.
     const told =
       /^it was started 5 times within 30 s and did not stay; next try in 30 s; the last time: .*the process ended with code 0$/;
     expect(problems.filter((problem) => !told.test(problem))).toEqual([]);

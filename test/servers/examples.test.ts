@@ -1,4 +1,4 @@
-// docs, library and deploy over real stdio.
+// The servers docs, library and deploy over real stdio.
 
 import { expect, test } from "vitest";
 import { deployServer } from "../../servers/deploy-server.js";

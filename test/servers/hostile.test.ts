@@ -1,4 +1,4 @@
-// hostile over real stdio: each wrong it can do, seen from outside, and what its log says of it.
+// The hostile server over real stdio: each fault it can show, seen from outside, and what its log says of it.
 
 import { writeFileSync } from "node:fs";
 import { expect, test, vi } from "vitest";

@@ -1,4 +1,4 @@
-// hostile-http and the well-behaved servers over real HTTP.
+// The hostile HTTP server and the well-behaved servers over real HTTP.
 
 import { expect, test } from "vitest";
 import { openSession, post } from "../support/http.js";

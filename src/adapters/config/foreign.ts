@@ -19,8 +19,8 @@ export function serverFindings(name: string, path: string, server: FileServer, i
     if (server[key] !== undefined) findings.push(suggestion(name, `${path}.${key}`, server[key])); // config-5
   }
   if (server.timeout !== undefined && server.timeout < SHORT_TIMEOUT_MS) {
-    const read = `is read as ${server.timeout} milliseconds; for ${server.timeout} seconds write ${server.timeout * 1_000}`;
-    findings.push(warning("short_timeout", `\`${path}.timeout\` ${read}`));
+    const meaning = `is read as ${server.timeout} milliseconds; for ${server.timeout} seconds write ${server.timeout * 1_000}`;
+    findings.push(warning("short_timeout", `\`${path}.timeout\` ${meaning}`));
   }
   return findings;
 }

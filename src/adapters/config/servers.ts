@@ -79,7 +79,7 @@ function processProblem(server: { command: string; args: string[]; env: Record<s
   return undefined;
 }
 
-/** Why toolgate does not send to this address; the address itself is not quoted, it may hold a secret. (config-server-4) */
+/** Why toolgate does not send to this address. The address is not quoted, because it may hold a secret. (config-server-4) */
 export function urlProblem(text: string): ServerProblem | undefined {
   if (!URL.canParse(text)) return refuse(["url"], "is not a URL", "write it whole: https://host/path");
   const url = new URL(text);
@@ -118,7 +118,7 @@ function headerProblem(headers: Readonly<Record<string, string>>): ServerProblem
   return undefined;
 }
 
-/** Why these names cannot stand together, with the name at fault; undefined when they can. (config-server-2, config-server-3) */
+/** Why these names cannot be used together, and which one is wrong. (config-server-2, config-server-3) */
 export function namesProblem(
   names: readonly string[],
   pattern: string | undefined,

@@ -13,10 +13,10 @@ import { MAX_JSON_DEPTH, type Path } from "./json.js";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What an expansion found besides the value. */
+/** The expanded value, and the variables that were filled in. */
 export interface Expanded {
   readonly value: unknown;
-  /** Variables of the environment that were filled in, with what they hold. */
+  /** Names and values of the variables that were filled in. */
   readonly used: ReadonlyMap<string, string>;
 }
 
@@ -28,7 +28,10 @@ export interface VariableProblem {
   readonly name: string;
 }
 
-/** First our own form, with name and default. Then everything else that begins like a reference: a form of another host, or one without its brace. */
+/**
+ * First our own form, with name and default. Then everything else that begins like a reference: a form of another host, or
+ * one without its closing brace.
+ */
 const REFERENCE = /\$\{([A-Za-z_]\w*)(?::-([^}]*))?\}|\$\{[A-Za-z_]\w*(?::\w*\}?)?/g;
 
 /** Expands every string of `value`, or says what stands in the way of the first that cannot be. */

@@ -41,7 +41,8 @@ export function readArguments(
 export function parseScript(text: string, path: string): ScriptStep[] {
   const hint = 'a script is an array of { "say"?: string, "calls"?: [{ "name", "args", "id"? }] }';
   const whole = parseStrictJson(text);
-  // A key that stands twice within arguments makes an invalid call, as from a provider; elsewhere an invalid file.
+  // A key that is twice in the arguments of a call makes that call invalid, as it would from a provider. Anywhere else it
+  // makes the file invalid.
   const parsed = whole.ok ? whole : parseStrictJson(quoteArguments(text));
   if (!parsed.ok) {
     const at = whole.ok ? "" : ` at line ${whole.line}, column ${whole.column}: ${whole.problem}`;

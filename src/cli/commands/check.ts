@@ -41,7 +41,8 @@ async function findings(context: Context, connect: boolean): Promise<Finding[]> 
   } catch (error) {
     if (!(error instanceof ToolgateError)) throw error;
     const { code, message, hint } = failureOf(error);
-    return [{ level: "error", code, message: `${message}; ${hint}` }]; // a configuration that cannot be read has no further findings
+    // A configuration that cannot be read has no further findings.
+    return [{ level: "error", code, message: `${message}; ${hint}` }];
   }
   const rules = { servers: Object.keys(config.mcpServers), localTools: [...BUILT_INS] };
   const { findings: ofPolicy } = compilePolicy(config.permissions, rules);
