@@ -7,6 +7,7 @@ export * from "./config.js";
 export * from "./digest.js";
 export * from "./errors.js";
 export * from "./near.js";
+export * from "./object.js";
 export * from "./operation.js";
 export * from "./outcome.js";
 export * from "./report.js";

@@ -1,22 +1,21 @@
 // Built-ins: the two tools of the host itself, as the model is shown them and as they are carried out.
 
 import type { LocalTool } from "../catalog/index.js";
-import { CONNECT_SERVER, type Config, type JsonObject, type Limits, oneLine, READ_RESULT } from "../contracts/index.js";
+import {
+  CONNECT_SERVER,
+  type Config,
+  type JsonObject,
+  type Limits,
+  onDemand,
+  oneLine,
+  READ_RESULT,
+  serversInUse,
+} from "../contracts/index.js";
 import { resultPage } from "../observation/index.js";
 import type { ExecutionPorts, Run } from "./ports.js";
 
 /** Bytes of one page of `read_result`. */
 const PAGE_BYTES = 16_000;
-
-/** Names of the servers that wait to be connected. */
-export function onDemand(config: Config): string[] {
-  return Object.keys(config.mcpServers).filter((name) => config.mcpServers[name]?.connect === "on-demand");
-}
-
-/** Servers that a branch of a thread uses: those connected at the start, and those the model asked for. */
-export function serversInUse({ mcpServers }: Pick<Config, "mcpServers">, connected: readonly string[]): string[] {
-  return Object.keys(mcpServers).filter((name) => mcpServers[name]?.connect === "start" || connected.includes(name));
-}
 
 /** Whether the host's limits let a result be longer than what the model is shown at once. */
 function resultsCanBeLong({ hardResultBytes, resultBytes, resultChars }: Limits): boolean {

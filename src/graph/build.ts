@@ -3,8 +3,7 @@
 
 import { AIMessage } from "@langchain/core/messages";
 import { type BaseCheckpointSaver, END, type LangGraphRunnableConfig, START, StateGraph } from "@langchain/langgraph";
-import { ToolgateError } from "../contracts/index.js";
-import { serversInUse } from "../execution/built-ins.js";
+import { serversInUse, ToolgateError } from "../contracts/index.js";
 import { held, leaseOf } from "../langgraph/held-graph.js";
 import { lapsed } from "../langgraph/thread-lease.js";
 import { approval } from "./nodes/approval.js";

@@ -8,8 +8,7 @@
 
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { summarise } from "../../catalog/index.js";
-import { type SnapshotSummary, ToolgateError, type ToolSnapshot } from "../../contracts/index.js";
-import { serversInUse } from "../../execution/built-ins.js";
+import { type SnapshotSummary, serversInUse, ToolgateError, type ToolSnapshot } from "../../contracts/index.js";
 import { readBack } from "../../execution/reconcile.js";
 import { leaseOf } from "../../langgraph/held-graph.js";
 import { toolSettings } from "../../policy/index.js";

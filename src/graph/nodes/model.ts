@@ -13,13 +13,13 @@ import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { describeServers } from "../../catalog/index.js";
 import {
   type JsonObject,
+  onDemand,
   outcomeOf,
   type Proposal,
   type ProposedCall,
   ToolgateError,
   type ToolSnapshot,
 } from "../../contracts/index.js";
-import { onDemand } from "../../execution/built-ins.js";
 import { leaseOf } from "../../langgraph/held-graph.js";
 import { turnOf } from "../../observation/conversation.js";
 import { cleanText, rewordDefinition } from "../../observation/index.js";
