@@ -3,8 +3,7 @@
 // secret that the command keeps beside the store, so a question asked here can be answered with the command.
 
 import { fileURLToPath } from "node:url";
-import { withKeptSecret } from "../src/cli/secret.js";
-import { createToolgate, loadConfig } from "../src/index.js";
+import { createToolgate, loadConfig, withKeptSecret } from "../src/index.js";
 
 const path = process.env.TOOLGATE_CONFIG ?? fileURLToPath(new URL("../toolgate.json", import.meta.url));
 

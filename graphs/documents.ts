@@ -8,9 +8,7 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { readConfig } from "../src/adapters/config/load.js";
-import { keptSecret, withKeptSecret } from "../src/cli/secret.js";
-import { createToolgate } from "../src/index.js";
+import { createToolgate, keptSecret, loadConfig, withKeptSecret } from "../src/index.js";
 
 const path =
   process.env.TOOLGATE_DOCUMENTS_CONFIG ?? fileURLToPath(new URL("../toolgate.documents.json", import.meta.url));
@@ -19,11 +17,11 @@ export const toolgate = await createToolgate({ config: withKeptSecret(await conf
 export const graph = toolgate.graph;
 
 async function configured() {
-  if (process.env.DOCUMENTS_SECRET) return (await readConfig(path, process.env)).config;
+  if (process.env.DOCUMENTS_SECRET) return loadConfig(path);
   // The configuration names the folder of its store and cannot be read without a key, so it is read twice: first with a
   // placeholder, then with the key from that folder.
-  const { store } = (await readConfig(path, { ...process.env, DOCUMENTS_SECRET: "-".repeat(32) })).config;
+  const { store } = await loadConfig(path, { ...process.env, DOCUMENTS_SECRET: "-".repeat(32) });
   const DOCUMENTS_SECRET =
     store.kind === "sqlite" ? keptSecret(join(store.path, "grants")) : randomBytes(32).toString("base64url");
-  return (await readConfig(path, { ...process.env, DOCUMENTS_SECRET })).config;
+  return loadConfig(path, { ...process.env, DOCUMENTS_SECRET });
 }

@@ -29,6 +29,7 @@ export {
 } from "./contracts/index.js";
 export { loadConfig } from "./create/load.js";
 export type { Toolgate, ToolgateOptions } from "./create/options.js";
+export { keptSecret, withKeptSecret } from "./create/secret.js";
 export { createToolgate } from "./create/toolgate.js";
 export type { Ledger } from "./ledger/port.js";
 export type { Records } from "./report/records.js";

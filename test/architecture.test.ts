@@ -1,4 +1,4 @@
-// The rooms and what each may import. A file that breaks this is in the wrong room.
+// The rooms, the floors they stand on, and what each may import. A file that breaks this is in the wrong room.
 
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
@@ -8,26 +8,52 @@ import { describe, expect, test } from "vitest";
 const src = fileURLToPath(new URL("../src", import.meta.url));
 const files = readdirSync(src, { recursive: true, encoding: "utf8" }).filter((path) => path.endsWith(".ts"));
 
-const ROOMS = ["catalog", "policy", "approval", "execution", "observation"];
-const FRONT = ["index.ts", "testing.ts", "cli"]; // composition roots: they choose adapters
+/** Each room imports itself and rooms on lower floors. */
+const FLOORS: readonly (readonly string[])[] = [
+  ["contracts"],
+  ["ledger", "policy", "approval", "observation", "catalog"],
+  ["gate", "langgraph"],
+  ["execution", "report"],
+  ["graph", "adapters"],
+  ["create"],
+  ["index.ts", "testing.ts"],
+  ["cli"],
+];
+/** Only these choose adapters. */
+const DOORS = ["create", "index.ts", "testing.ts", "cli"];
+/** Rooms on one floor that know of one another, with the reason. */
+const NEIGHBOURS: Readonly<Record<string, readonly string[]>> = {
+  execution: [],
+  observation: [],
+};
 
 const room = (path: string) => path.split("/")[0] as string;
+const floorOf = (name: string) => FLOORS.findIndex((floor) => floor.includes(name));
 const importsOf = (path: string) => {
   const text = readFileSync(join(src, path), "utf8");
   return [...text.matchAll(/(?:from|import)\s*\(?\s*"([^"]+)"/gu)].map((match) => match[1] as string);
 };
-const targetOf = (path: string, specifier: string) => relative(src, join(src, dirname(path), specifier));
-
-/** Imports of other rooms that a file makes, as `file -> target`. */
-function foreign(path: string, allowed: readonly string[]): string[] {
-  return importsOf(path)
+const targetsOf = (path: string) =>
+  importsOf(path)
     .filter((specifier) => specifier.startsWith("."))
-    .map((specifier) => targetOf(path, specifier))
-    .filter((target) => room(target) !== room(path) && !allowed.includes(room(target)))
-    .map((target) => `${path} -> ${target}`);
-}
+    .map((specifier) => relative(src, join(src, dirname(path), specifier)).replace(/\.js$/u, ".ts"))
+    .filter((target) => target.endsWith(".ts"));
 
 describe("architecture", () => {
+  test("every file is in a room that has a floor", () => {
+    expect(files.filter((path) => floorOf(room(path)) < 0)).toEqual([]);
+  });
+
+  test("no room imports one on its own floor or above", () => {
+    const strange = files.flatMap((path) =>
+      targetsOf(path)
+        .filter((target) => room(target) !== room(path) && !NEIGHBOURS[room(path)]?.includes(room(target)))
+        .filter((target) => floorOf(room(target)) >= floorOf(room(path)))
+        .map((target) => `${path} -> ${target}`),
+    );
+    expect(strange).toEqual([]);
+  });
+
   test("contracts import zod and each other; digest.ts alone adds the canonical JSON library and node:crypto", () => {
     const strange = files
       .filter((path) => room(path) === "contracts")
@@ -36,38 +62,67 @@ describe("architecture", () => {
     expect(strange).toEqual(["contracts/digest.ts -> node:crypto", "contracts/digest.ts -> json-canonicalize"]);
   });
 
-  for (const name of ROOMS) {
-    test(`${name} imports contracts and itself`, () => {
-      expect(files.filter((path) => room(path) === name).flatMap((path) => foreign(path, ["contracts"]))).toEqual([]);
-    });
-  }
-
-  test("graph imports rooms, never adapters", () => {
-    expect(
-      files.filter((path) => room(path) === "graph").flatMap((path) => foreign(path, ["contracts", ...ROOMS])),
-    ).toEqual([]);
-  });
-
-  test("adapters import contracts and the ports they implement", () => {
-    const strange = files
-      .filter((path) => room(path) === "adapters")
-      .flatMap((path) => foreign(path, ["contracts", ...ROOMS]));
-    expect(strange).toEqual([]);
-  });
-
-  test("only composition roots import adapters", () => {
+  test("only composition and front doors import adapters", () => {
     const importers = files
-      .filter((path) => room(path) !== "adapters" && !FRONT.includes(room(path)))
+      .filter((path) => room(path) !== "adapters" && !DOORS.includes(room(path)))
       .flatMap((path) =>
-        importsOf(path)
-          .filter((specifier) => specifier.includes("adapters/"))
-          .map((specifier) => `${path} -> ${specifier}`),
+        targetsOf(path)
+          .filter((target) => room(target) === "adapters")
+          .map((target) => `${path} -> ${target}`),
       );
     expect(importers).toEqual([]);
   });
 
-  test("clock, chance, environment and I/O stay in adapters and front doors", () => {
-    const pure = files.filter((path) => !["adapters", ...FRONT].includes(room(path)));
+  test("the road of a call knows nothing of LangGraph", () => {
+    const found = files
+      .filter((path) => ["ledger", "gate", "execution"].includes(room(path)))
+      .flatMap((path) =>
+        importsOf(path)
+          .filter((specifier) => /langgraph/u.test(specifier))
+          .map((specifier) => `${path} -> ${specifier}`),
+      );
+    expect(found).toEqual([]);
+  });
+
+  test("no node imports another node", () => {
+    const found = files
+      .filter((path) => path.startsWith("graph/nodes/"))
+      .flatMap((path) =>
+        targetsOf(path)
+          .filter((target) => target.startsWith("graph/nodes/"))
+          .map((target) => `${path} -> ${target}`),
+      );
+    expect(found).toEqual([]);
+  });
+
+  test("no file imports itself by way of others, types aside", () => {
+    const runtime = new Map(
+      files.map((path) => {
+        const text = readFileSync(join(src, path), "utf8");
+        const specifiers = [...text.matchAll(/^(?:import|export) (?!type )[^;]*?from "(\.[^"]+)";/gmu)];
+        const targets = specifiers
+          .filter(([statement]) => !/^(?:import|export) \{(?:\s*type [^,}]+,?)+\s*\} from/u.test(statement))
+          .map((match) => relative(src, join(src, dirname(path), match[1] as string)).replace(/\.js$/u, ".ts"));
+        return [path, targets] as const;
+      }),
+    );
+    const cycles: string[] = [];
+    const done = new Set<string>();
+    const visit = (path: string, trail: readonly string[]): void => {
+      if (trail.includes(path)) {
+        cycles.push([...trail.slice(trail.indexOf(path)), path].join(" -> "));
+        return;
+      }
+      if (done.has(path)) return;
+      for (const target of runtime.get(path) ?? []) visit(target, [...trail, path]);
+      done.add(path);
+    };
+    for (const path of files) visit(path, []);
+    expect(cycles).toEqual([]);
+  });
+
+  test("clock, chance, environment and I/O stay in adapters, composition and front doors", () => {
+    const pure = files.filter((path) => !["adapters", ...DOORS].includes(room(path)));
     const found = pure.flatMap((path) => {
       const text = readFileSync(join(src, path), "utf8").replace(/\/\/[^\n]*|\/\*[\s\S]*?\*\//gu, "");
       const words = [
@@ -94,6 +149,18 @@ describe("architecture", () => {
       ];
     });
     expect(found).toEqual([]);
+  });
+
+  test("the public door is at most 40 lines, and the graphs for LangGraph's server use only what a package exports", () => {
+    expect(readFileSync(join(src, "index.ts"), "utf8").split("\n").length).toBeLessThanOrEqual(41);
+    const graphs = join(src, "..", "graphs");
+    const inside = readdirSync(graphs).flatMap((name) =>
+      [...readFileSync(join(graphs, name), "utf8").matchAll(/from "([^"]+)"/gu)]
+        .map((match) => match[1] as string)
+        .filter((specifier) => specifier.includes("/src/") && !specifier.endsWith("/src/index.js"))
+        .map((specifier) => `${name} -> ${specifier}`),
+    );
+    expect(inside).toEqual([]);
   });
 
   test("the top level holds what it should", () => {

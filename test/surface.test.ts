@@ -27,12 +27,14 @@ describe("surface", () => {
       "ToolsReport",
       "UnknownItem",
       "createToolgate",
+      "keptSecret",
       "loadConfig",
+      "withKeptSecret",
     ]);
   });
 
   test("the testing door exports these values", () => {
-    expect(Object.keys(testing).sort()).toEqual(["scriptedModel"]);
+    expect(Object.keys(testing).sort()).toEqual(["createTestToolgate", "scriptedModel"]);
   });
 
   test("error codes", () => {

@@ -3,8 +3,8 @@
 import { isAbsolute, resolve } from "node:path";
 import { readConfig } from "../adapters/config/load.js";
 import type { Config, Finding } from "../contracts/index.js";
+import { withKeptSecret } from "../create/secret.js";
 import type { Context } from "./io.js";
-import { withKeptSecret } from "./secret.js";
 
 export interface ConfigOptions {
   /** In place of the configuration's model; a `scripted:` path is relative to the caller. */

@@ -56,18 +56,13 @@ export async function callTools(ports: ExecutionPorts, batch: Batch, run: Run): 
       await refuse(ports, batch, unrecorded, run);
       return { kind: "called", results: [...moved, ...unrecorded].map(resultOf) };
     }
-    const answered = granted.claims.flatMap((one) => {
+    const answered: CallResult[] = [];
+    for (const one of granted.claims) {
       const call = ready.find(({ operation }) => operation.id === one.operationId) as BatchCall;
-      switch (one.kind) {
-        case "busy":
-          throw alreadyRunning(run.threadId, call);
-        case "claimed":
-          dispatches.push(dispatchOf(ports, call, one.fence, run));
-          return [];
-        case "settled":
-          return [answeredBy(one)];
-      }
-    });
+      if (one.kind === "busy") throw alreadyRunning(run.threadId, call);
+      if (one.kind === "claimed") dispatches.push(dispatchOf(ports, call, one.fence, run));
+      else answered.push(answeredBy(one));
+    }
     leftToSending = new Set(dispatches.map(({ operation }) => operation.id));
     const work = sendInOrder(ports, dispatches, run);
     ports.background(work, `batch:${batch.proposalId}`); // whoever closes waits for what is in flight

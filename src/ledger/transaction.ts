@@ -5,7 +5,6 @@
 
 import {
   type Digest,
-  type DispatchingRow,
   digest,
   type Operation,
   type OperationRow,

@@ -6,8 +6,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { keptSecret } from "../../src/cli/secret.js";
 import { ToolgateError } from "../../src/contracts/index.js";
+import { keptSecret } from "../../src/create/secret.js";
 
 let folder = "";
 beforeEach(() => {
@@ -37,7 +37,7 @@ test("made once, for its owner alone, and the same from then on (kept-secret-1)"
 });
 
 test("processes that start side by side end up with the same one (kept-secret-2)", async () => {
-  const module = new URL("../../src/cli/secret.ts", import.meta.url).href;
+  const module = new URL("../../src/create/secret.ts", import.meta.url).href;
   const code = `import(${JSON.stringify(module)}).then((m) => console.log(m.keptSecret(process.argv[1])))`;
   const secrets = await Promise.all(
     Array.from({ length: 4 }, async () => {
