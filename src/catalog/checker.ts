@@ -6,7 +6,7 @@
 //   K14. Silence is no yes: what cannot be checked is not valid.
 
 import type { Digest, JsonObject } from "../contracts/index.js";
-import { isObject, own, places } from "./walk.js";
+import { isObject, own, type Place, placesOf } from "./walk.js";
 
 export type SchemaVerdict =
   | { readonly valid: true }
@@ -33,15 +33,17 @@ const DIALECTS: readonly (readonly [RegExp, Dialect])[] = [
  * which 2020-12 does not know). Undefined for a dialect toolgate does not read.
  */
 export function dialectOf(schema: unknown): Dialect | undefined {
-  if (!isObject(schema)) return undefined;
-  const named = own(schema, "$schema");
+  return isObject(schema) ? dialectAmong(placesOf(schema)) : undefined;
+}
+
+/** The dialect of the schema at the first of these places; they are what `placesOf` found in it. */
+export function dialectAmong(places: readonly Place[]): Dialect | undefined {
+  const named = places[0] === undefined ? undefined : own(places[0].schema, "$schema");
   if (named !== undefined) {
     if (typeof named !== "string") return undefined;
     return DIALECTS.find(([pattern]) => pattern.test(named))?.[1];
   }
-  for (const place of places({ schema, path: "", resource: schema }))
-    if (Array.isArray(own(place.schema, "items"))) return "draft-07";
-  return "2020-12";
+  return places.some(({ schema }) => Array.isArray(own(schema, "items"))) ? "draft-07" : "2020-12";
 }
 
 /** A `pattern` as toolgate reads it, here and in the worker: JavaScript's, with `u` where it is valid with it. */
