@@ -137,7 +137,8 @@ export async function createToolgate(options: ToolgateOptions): Promise<Toolgate
   const late = new Map<string, Promise<unknown>>();
   const injected = (server: string, tool: string) =>
     Object.keys(toolSettings(settings.settings, { alias: "", server, tool }).inject ?? {});
-  const catalog = createCatalog({ config, servers, ledger, locals, injected, redact });
+  const pause = () => new Promise<void>((resolve) => setImmediate(resolve));
+  const catalog = createCatalog({ config, servers, ledger, locals, injected, redact, pause });
   const host: Host = {
     config,
     ledger,

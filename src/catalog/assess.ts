@@ -14,7 +14,7 @@ import {
   type WithheldTool,
 } from "../contracts/index.js";
 import { compare } from "./order.js";
-import { type CheckedTool, checkTool, nameProblem } from "./tool.js";
+import { type CheckedTool, checkTool, nameProblem, type ToolRules } from "./tool.js";
 import { isObject, own } from "./walk.js";
 
 /** A server and its last complete list. Tools of a server that is neither `connected` nor `stale` do not count. */
@@ -82,11 +82,15 @@ export interface ServerRules {
   readonly injected: (server: string, tool: string) => readonly string[];
 }
 
-/** Assesses one tool of a server's list. Synchronous: whoever assesses a large list decides where to pause. */
+/**
+ * Assesses one tool of a server's list. `text`: its JSON text, when the caller has it. It is synchronous: whoever assesses a
+ * large list decides where to pause.
+ */
 export function assessTool(
   { name: server, protocol }: Pick<ServerListing, "name" | "protocol">,
   raw: unknown,
   { limits, patterns, injected }: ServerRules,
+  text?: string | undefined,
 ): AssessedTool {
   const leaveOut = (tool: unknown, reason: string): AssessedTool & { readonly ok: false } => {
     const shown = typeof tool === "string" ? oneLine(tool, 128) : "";
@@ -96,7 +100,8 @@ export function assessTool(
   const name = own(raw, "name");
   const problem = nameProblem(name, patterns.tool);
   if (problem !== undefined || typeof name !== "string") return leaveOut(name, problem ?? "it has no name");
-  const checked = checkTool(server, name, raw, { limits, protocol, injected: (tool) => injected(server, tool) });
+  const rules: ToolRules = { limits, protocol, injected: (tool) => injected(server, tool) };
+  const checked = checkTool(server, name, raw, rules, text);
   if (checked.ok) return checked;
   return { ...leaveOut(name, checked.reason), claim: { alias: aliasOf(server, name), tool: name } };
 }

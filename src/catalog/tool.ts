@@ -65,11 +65,21 @@ export function nameProblem(name: unknown, pattern: RegExp | undefined): string 
   return undefined;
 }
 
-/** Checks a tool whose name is known to be one. */
-export function checkTool(server: string, name: string, raw: JsonObject, rules: ToolRules): CheckedTool {
+/** Checks a tool whose name is known to be one. `known`: its JSON text, when the caller has it. */
+export function checkTool(
+  server: string,
+  name: string,
+  raw: JsonObject,
+  rules: ToolRules,
+  known?: string | undefined,
+): CheckedTool {
   const { limits } = rules;
-  const large = toolSizeProblem(raw, limits); // tool-1
-  if (large !== undefined) return refuse(large);
+  const sizes = { ...limits, schemaNodes: Number.POSITIVE_INFINITY, schemaDepth: Number.POSITIVE_INFINITY };
+  const large = sizeProblem(raw, sizes); // tool-1
+  if (large !== undefined) return refuse(`it has ${large}`);
+  const text = known ?? jsonText(raw);
+  if (text === undefined) return refuse("it is nested too deeply");
+  if (Buffer.byteLength(text) > limits.toolBytes) return refuse(`it has more than ${limits.toolBytes} bytes`);
   const texts = textsProblem(raw, limits.descriptionChars);
   if (texts !== undefined) return refuse(texts);
 
@@ -82,7 +92,7 @@ export function checkTool(server: string, name: string, raw: JsonObject, rules: 
   if (outputFault?.kind === "shape") return refuse(`output schema: ${outputFault.text}`);
   if (foreign !== undefined) return refuse(`it is no plain JSON: ${foreign}`);
 
-  const copy = JSON.parse(JSON.stringify(covered)) as JsonObject;
+  const copy = coveredOf(JSON.parse(text) as JsonObject);
   const injected = rules.injected(name);
   const shown = withoutInjected(copy.inputSchema as JsonObject, injected);
   if (!shown.ok) return refuse(shown.problem);
@@ -94,16 +104,12 @@ export function checkTool(server: string, name: string, raw: JsonObject, rules: 
   return { ok: true, ...made, note: `results of \`${oneLine(name, 80)}\` are not checked: ${outputFault.text}` };
 }
 
-/** Says which bound of its size a tool breaks. What cannot be written as JSON is nested too deeply for the engine. */
-function toolSizeProblem(raw: JsonObject, limits: CatalogLimits): string | undefined {
-  const sizes = { ...limits, schemaNodes: Number.POSITIVE_INFINITY, schemaDepth: Number.POSITIVE_INFINITY };
-  const large = sizeProblem(raw, sizes);
-  if (large !== undefined) return `it has ${large}`;
+/** The JSON text of a value; undefined when it is nested too deeply for the engine to write it. */
+function jsonText(value: unknown): string | undefined {
   try {
-    const bytes = Buffer.byteLength(JSON.stringify(raw));
-    return bytes > limits.toolBytes ? `it has more than ${limits.toolBytes} bytes` : undefined;
+    return JSON.stringify(value);
   } catch {
-    return "it is nested too deeply";
+    return undefined;
   }
 }
 

@@ -10,7 +10,7 @@
 // characters are found that depend on nothing but the secret, so up to two characters beside them stay).
 // Not covered: other encodings, compression, a secret that is split.
 
-import { MAX_DEPTH } from "../contracts/index.js";
+import { type JsonObject, MAX_DEPTH } from "../contracts/index.js";
 
 /** Shorter values are not redacted: they would match by chance. */
 export const MIN_SECRET_CHARS = 6;
@@ -61,33 +61,46 @@ const SAYS = new Set(["title", "description", "$comment", "default", "examples"]
 const NAMES = new Set(["properties", "patternProperties", "$defs", "definitions", "dependentSchemas"]);
 
 /**
- * A tool's definition with what it says (titles, descriptions, defaults, examples) put through `say`. Names and rules stay
- * as they are: changed, they would call another tool or refuse what the server takes.
+ * A copy of a tool's definition with what it says (titles, descriptions, defaults, examples) put through `say`. Names and
+ * rules stay as they are: changed, they would call another tool or refuse what the server takes.
  */
 export function rewordDefinition(value: unknown, say: (text: string) => string, depth = 0, named = false): unknown {
   if (typeof value !== "object" || value === null || depth > MAX_DEPTH) return value;
   if (Array.isArray(value)) return value.map((item) => rewordDefinition(item, say, depth + 1));
-  const kept = Object.entries(value).map(([key, item]) => [
-    key,
-    !named && SAYS.has(key)
-      ? redactJson(item, say, depth + 1)
-      : rewordDefinition(item, say, depth + 1, !named && NAMES.has(key)),
-  ]);
-  return Object.fromEntries(kept);
+  const copy: JsonObject = {};
+  for (const key of Object.keys(value)) {
+    const item = (value as JsonObject)[key];
+    const says = !named && SAYS.has(key);
+    put(
+      copy,
+      key,
+      says ? redactJson(item, say, depth + 1) : rewordDefinition(item, say, depth + 1, !named && NAMES.has(key)),
+    );
+  }
+  return copy;
 }
 
-/** JSON data without the secrets in it. A number that spells one becomes text. (S3) */
+/** JSON data without the secrets in it. A number that spells one becomes text. (redact-3) */
 function redactJson(value: unknown, redact: (text: string) => string, depth = 0): unknown {
   if (typeof value === "string") return redact(value);
   if (typeof value === "object" && value !== null) {
     if (depth > MAX_DEPTH) return value; // no body is that deep, and a definition that is gets withheld
     if (Array.isArray(value)) return value.map((item) => redactJson(item, redact, depth + 1));
-    const kept = Object.entries(value).map(([key, item]) => [redact(key), redactJson(item, redact, depth + 1)]);
-    return Object.fromEntries(kept);
+    const copy: JsonObject = {};
+    for (const key of Object.keys(value))
+      put(copy, redact(key), redactJson((value as JsonObject)[key], redact, depth + 1));
+    return copy;
   }
   const text = String(value);
   const shown = redact(text);
   return shown === text ? value : shown;
+}
+
+/** Sets a key. Assigning `__proto__` would set the prototype instead. */
+function put(object: JsonObject, key: string, value: unknown): void {
+  if (key === "__proto__")
+    Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true });
+  else object[key] = value;
 }
 
 function formsOf(secret: string): string[] {
@@ -134,17 +147,34 @@ function literal(text: string): string {
   return text.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
 }
 
-/** Whether any string or key of a value holds a secret. Iterative: depth cannot overflow it. */
+/** Whether any string or key of a value holds a secret. It uses a list: a deeply nested value cannot overflow the stack. */
 export function holdsSecret(value: unknown, redact: (text: string) => string): boolean {
+  return mayHoldSecret(value, redact) && textsOf(value).some((text) => redact(text) !== text);
+}
+
+/**
+ * A quick look: false when no string, key, number or other scalar of a value holds a secret. True when one does, or when
+ * two that stand side by side read like one.
+ */
+export function mayHoldSecret(value: unknown, redact: (text: string) => string): boolean {
+  const all = textsOf(value, true).join("\n");
+  return redact(all) !== all;
+}
+
+/** The strings and keys of a value, and on demand its other scalars as text. */
+function textsOf(value: unknown, scalars = false): string[] {
+  const texts: string[] = [];
   const pending: unknown[] = [value];
   while (pending.length > 0) {
     const item = pending.pop();
-    if (typeof item === "string" && redact(item) !== item) return true;
-    if (typeof item !== "object" || item === null) continue;
-    for (const [key, inner] of Object.entries(item)) {
-      if (!Array.isArray(item) && redact(key) !== key) return true;
-      pending.push(inner);
-    }
+    if (typeof item === "string") texts.push(item);
+    else if (Array.isArray(item)) for (const inner of item) pending.push(inner);
+    else if (typeof item === "object" && item !== null) {
+      for (const key of Object.keys(item)) {
+        texts.push(key);
+        pending.push((item as JsonObject)[key]);
+      }
+    } else if (scalars) texts.push(String(item));
   }
-  return false;
+  return texts;
 }

@@ -4,8 +4,12 @@ import { escapeHidden } from "../contracts/index.js";
 
 const LONE_SURROGATE = /[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/g;
 
+/** Text that is clean already: printable ASCII, line feeds and tabs. */
+const PLAIN = /^[\n\t\x20-\x7E]*$/;
+
 /** Half a character becomes U+FFFD, CR LF a line feed; every other control or hidden code point is shown, not sent. */
 export function cleanText(text: string): string {
+  if (PLAIN.test(text)) return text;
   return escapeHidden(text.replace(LONE_SURROGATE, "\uFFFD").replace(/\r\n/g, "\n"));
 }
 
