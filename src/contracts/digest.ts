@@ -34,7 +34,7 @@ export function canonicalJson(value: unknown): string {
 
 /**
  * The canonical JSON text of an object, put together from the canonical texts of its members. Large members are written
- * once where several objects have them.
+ * once where several objects have them. **Contract:** no member is named `toJSON`.
  */
 export function canonicalObject(members: Readonly<Record<string, string>>): string {
   const pairs = Object.keys(members)

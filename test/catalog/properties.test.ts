@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { assemble, type ServerListing } from "../../src/catalog/index.js";
+import { assemble, loadSnapshot, type ServerListing } from "../../src/catalog/index.js";
+import { canonicalJson, canonicalObject, digest, notHashable, sha256 } from "../../src/contracts/index.js";
 import { aliases, listing, options, snapshotOf, tool } from "./helpers.js";
 
 const RUNS = { numRuns: 150 };
@@ -96,6 +97,33 @@ describe("for every catalog", () => {
         expect(snapshotOf([listing("s", [{ ...raw, _meta: meta, execution: { taskSupport: "optional" } }])])).toEqual(
           before,
         );
+      }),
+      RUNS,
+    );
+  });
+});
+
+describe("canonical JSON put together from its members", () => {
+  it("is that of the whole object, so digests made from parts are the same", () => {
+    const plain = fc.jsonValue().filter((value) => notHashable(value) === undefined);
+    fc.assert(
+      fc.property(fc.dictionary(fc.string(), plain), (object) => {
+        fc.pre(!Object.hasOwn(object, "toJSON")); // the library writes such an object in the order of its keys
+        fc.pre(notHashable(object) === undefined);
+        const members = Object.entries(object).map(([key, value]) => [key, canonicalJson(value)]);
+        const text = canonicalObject(Object.fromEntries(members));
+        expect(text).toBe(canonicalJson(object));
+        expect(sha256(text)).toBe(digest(object));
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  it("gives each entry the digest that a stored snapshot is checked by", () => {
+    fc.assert(
+      fc.property(catalog, (listings) => {
+        const snapshot = snapshotOf(listings);
+        expect(loadSnapshot(JSON.parse(JSON.stringify(snapshot)))).toEqual(snapshot);
       }),
       RUNS,
     );

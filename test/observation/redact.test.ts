@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createRedactor } from "../../src/observation/index.js";
+import { createRedactor, holdsSecret, mayHoldSecret, rewordDefinition } from "../../src/observation/index.js";
 
 const base64 = (text: string) => Buffer.from(text, "utf8").toString("base64");
 const base64url = (text: string) => Buffer.from(text, "utf8").toString("base64url");
@@ -76,5 +76,56 @@ describe("redaction", () => {
       ),
       { numRuns: 300 },
     );
+  });
+});
+
+describe("a definition", () => {
+  const secret = 'a"b\\c1';
+  const redact = createRedactor([secret, "123456"]);
+  const text = fc.oneof(
+    fc.string({ maxLength: 8 }),
+    fc.constantFrom(secret, JSON.stringify(secret), `x${secret}`, "123456", "123", "456", "__proto__"),
+  );
+  const { value } = fc.letrec<{ value: unknown }>((tie) => ({
+    value: fc.oneof(
+      { depthSize: "small" },
+      text,
+      fc.constantFrom(123456, 7, true, null),
+      fc.array(tie("value"), { maxLength: 3 }),
+      fc
+        .array(fc.tuple(fc.oneof(text, fc.constantFrom("description", "properties", "default")), tie("value")), {
+          maxLength: 3,
+        })
+        .map((entries) => Object.fromEntries(entries)),
+    ),
+  }));
+
+  it("that a quick look finds nothing in is left as it is by the thorough one (property)", () => {
+    let quiet = 0;
+    fc.assert(
+      fc.property(value, (definition) => {
+        if (mayHoldSecret(definition, redact)) return;
+        quiet += 1;
+        expect(holdsSecret(definition, redact)).toBe(false);
+        expect(rewordDefinition(definition, redact)).toEqual(definition);
+      }),
+      { numRuns: 1_000 },
+    );
+    expect(quiet).toBeGreaterThan(100);
+  });
+
+  it("holds a secret in a string or a key, and not where two strings only read like one side by side", () => {
+    expect(holdsSecret({ a: [secret] }, redact)).toBe(true);
+    expect(holdsSecret({ [`k${secret}`]: 1 }, redact)).toBe(true);
+    expect(holdsSecret({ a: ['a"b', "\\c1"] }, createRedactor(['a"b\n\\c1']))).toBe(false);
+    expect(holdsSecret({ a: 123456 }, redact)).toBe(false);
+    expect(mayHoldSecret({ a: 123456 }, redact)).toBe(true);
+  });
+
+  it("is copied when it is reworded, keys named like the prototype included", () => {
+    const given = JSON.parse('{"description":"123456","__proto__":{"default":123456}}');
+    const said = rewordDefinition(given, redact) as Record<string, unknown>;
+    expect(JSON.stringify(said)).toBe('{"description":"[redacted]","__proto__":{"default":"[redacted]"}}');
+    expect(Object.getPrototypeOf(said)).toBe(Object.prototype);
   });
 });
