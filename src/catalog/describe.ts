@@ -3,7 +3,7 @@
 //   K18. Names from servers are data: bounded, hidden characters shown, said to be theirs, never a sentence of ours.
 //   K19. The text depends on what the snapshot's id covers and on the host's config alone, so it can be kept by the id.
 
-import { oneLine, type ToolSnapshot } from "../contracts/index.js";
+import { CONNECT_SERVER, oneLine, type ToolSnapshot } from "../contracts/index.js";
 
 const LINE_CHARS = 400;
 const TEXT_CHARS = 8_000;
@@ -38,7 +38,7 @@ export function describeServers(
     const names = loadable.map((name) => oneLine(name, 80)).join(", ");
     parts.push(
       oneLine(`Not loaded yet: ${names}.`, 4 * LINE_CHARS),
-      "Load one with `connect_server`; its tools can be used from your next response on.",
+      `Load one with \`${CONNECT_SERVER}\`; its tools can be used from your next response on.`,
     );
   }
   return parts.join("\n");

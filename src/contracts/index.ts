@@ -2,6 +2,7 @@
 
 export * from "./alias.js";
 export * from "./approval.js";
+export * from "./built-ins.js";
 export * from "./config.js";
 export * from "./digest.js";
 export * from "./errors.js";

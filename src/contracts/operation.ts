@@ -118,3 +118,11 @@ export const OperationRow = z.strictObject({
   resolution: Resolution.optional(),
 });
 export type OperationRow = z.infer<typeof OperationRow>;
+
+/**
+ * Whether a settled operation may be claimed again, as the next attempt: it certainly did not run, and a write was never
+ * sent. `write`: whether the call that would be claimed counts as a write.
+ */
+export function isRetriable(row: OperationRow, write = row.operation.effect === "write"): boolean {
+  return row.outcome?.status === "unavailable" && (!write || (!row.sent && row.sentAt === undefined));
+}

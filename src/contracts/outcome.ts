@@ -107,3 +107,8 @@ export type Outcome = z.infer<typeof Outcome>;
 export function rejected(reason: RejectedReason, by: OutcomeBy, message: string): Outcome {
   return { status: "rejected", reason, by, message };
 }
+
+/** What a write is refused with while the outcome of an earlier one is unknown. `alias`: the earlier write's. */
+export function haltedOutcome(alias: string): Outcome {
+  return rejected("halted", "halt", `the outcome of ${alias} is unknown; no write runs until it is settled`);
+}

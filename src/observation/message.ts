@@ -9,15 +9,12 @@
 //   M5. A `result_unknown` says that it may or may not have happened and must not be repeated.
 
 import { type ContentBlock, ToolMessage } from "@langchain/core/messages";
-import { LOCAL, type Operation, type Outcome, oneLine, type ResultRef } from "../contracts/index.js";
+import { LOCAL, type Operation, type Outcome, oneLine, READ_RESULT, type ResultRef } from "../contracts/index.js";
 import { adviceFor } from "./advice.js";
 import { type Block, describe, toBlocks, toText } from "./blocks.js";
 import { fromBody, type ResultBody } from "./body.js";
 import { plainOrText } from "./plain.js";
 import { byteLength, cleanText, head } from "./text.js";
-
-/** The name of the built-in that reads on in a stored result. */
-export const READ_RESULT = "read_result";
 
 /** Bytes of the excerpt the model gets of a result above `resultBytes`. */
 const EXCERPT_BYTES = 4_096;

@@ -14,6 +14,8 @@
 import {
   type Decision,
   type Digest,
+  haltedOutcome,
+  isRetriable,
   type Limits,
   type Operation,
   type OperationRow,
@@ -150,9 +152,7 @@ function refusal(call: CallFacts, standing: BatchStanding, haltScope: "thread" |
     );
   }
   const unknown = operation.effect === "write" ? haltingWrite(operation, standing, haltScope) : undefined;
-  if (unknown)
-    return rejected("halted", "halt", `the outcome of ${unknown.alias} is unknown; no write runs until it is settled`);
-  return undefined;
+  return unknown === undefined ? undefined : haltedOutcome(unknown.alias);
 }
 
 function budgetRefusal(over: string | undefined): Outcome | undefined {
@@ -164,14 +164,9 @@ function inHand(call: CallFacts): boolean {
   return call.row !== undefined && call.row.state !== "proposed" && call.row.sent;
 }
 
-/**
- * A settled row that may be claimed again as the next attempt: certainly not run, and for a write never dispatched. As
- * the claim sees it: a question about a row that no claim takes could never be answered.
- */
+/** As the claim decides it: a question about a row that no claim takes could never be answered. */
 function retriable(row: OperationRow, operation: Operation): boolean {
-  if (row.outcome?.status !== "unavailable") return false;
-  const write = row.operation.effect === "write" || operation.effect === "write";
-  return !write || (!row.sent && row.sentAt === undefined);
+  return isRetriable(row, row.operation.effect === "write" || operation.effect === "write");
 }
 
 /** J5 */

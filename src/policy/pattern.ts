@@ -66,13 +66,6 @@ export interface ToolPattern {
   readonly servers: readonly string[];
 }
 
-const BUILT_INS: readonly string[] = ["connect_server", "read_result"];
-
-/** Whether a tool is one of toolgate's own. */
-export function isBuiltIn(target: Target): boolean {
-  return target.server === LOCAL && BUILT_INS.includes(target.tool);
-}
-
 /** Whether a text without `*` names this tool: by alias, by its own name, or by its mapped uncut name. */
 export function namesTool(text: string, { server, tool }: Omit<Target, "alias">): boolean {
   if (server === LOCAL) return text === tool;

@@ -9,10 +9,16 @@
 //   P5. Permissions with an error permit nothing.
 //   P6. Built-ins are allowed unless a rule names them; a glob does not name them.
 
-import type { Decision, DecisionKind, Finding, JsonObject, Permissions } from "../contracts/index.js";
+import {
+  type Decision,
+  type DecisionKind,
+  type Finding,
+  isBuiltIn,
+  type JsonObject,
+  type Permissions,
+} from "../contracts/index.js";
 import { type ArgumentTest, meetsTests, readTests } from "./arguments.js";
 import {
-  isBuiltIn,
   meets,
   type PolicyContext,
   type PolicyFinding,

@@ -12,6 +12,7 @@ import {
   type Config,
   type EffectClass,
   type Finding,
+  isBuiltIn,
   LOCAL,
   mapName,
   oneLine,
@@ -19,15 +20,7 @@ import {
   type ToolEntry,
   type VerifyMode,
 } from "../contracts/index.js";
-import {
-  isBuiltIn,
-  meets,
-  type PolicyContext,
-  readPattern,
-  ruleProblem,
-  type Target,
-  type ToolPattern,
-} from "./pattern.js";
+import { meets, type PolicyContext, readPattern, ruleProblem, type Target, type ToolPattern } from "./pattern.js";
 
 /** Everything that is set for a tool, defaults filled in. */
 export interface ToolSettings {
