@@ -1,6 +1,6 @@
-// Compare: what sets one call apart from the others of its tool, so that the odd one among many does not pass unseen.
+// Compare: says what sets one call apart from the others of its tool, so that a person notices the one that is different.
 //
-// Pure.
+// It is pure.
 
 import { escapeHidden } from "../contracts/index.js";
 import type { Question } from "./question.js";

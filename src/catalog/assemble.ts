@@ -39,7 +39,7 @@ export interface LocalTool {
 export interface AssembleOptions {
   readonly limits: CatalogLimits;
   readonly onInvalid: "withhold" | "refuse";
-  /** Parameters of a tool that the host fills in. Contract: pure, does not throw. */
+  /** Parameters of a tool that the host fills in. **Contract:** pure, does not throw. */
   readonly injected: (server: string, tool: string) => readonly string[];
 }
 
@@ -78,7 +78,7 @@ export function assemble(
   return { ok: true, snapshot: seal({ servers, tools: [...own, ...tools], withheld }, contents) };
 }
 
-/** The host's own tools: a fault among them is the host's to mend, so it is a problem and never a withheld tool. */
+/** The host's own tools. Only the host can mend a fault in one of them, so a fault is a problem and withholds no tool. */
 function localEntries(locals: readonly LocalTool[], options: AssembleOptions): ToolEntry[] | string {
   const entries: ToolEntry[] = [];
   for (const { name, description, inputSchema } of locals) {

@@ -54,7 +54,7 @@ export interface Assessed {
   readonly contents: ReadonlyMap<ToolEntry, Digest>;
   /** The aliases its tools lay claim to, those of withheld tools too. Each tool is one claim. */
   readonly claims: readonly Claim[];
-  /** The server itself, not a tool of it, cannot be published. */
+  /** Why the server itself, and not only one of its tools, cannot be published. */
   readonly fault?: string;
 }
 
@@ -138,7 +138,7 @@ function assessedOf(listing: ServerListing, rules: ServerRules): readonly Assess
   return listing.assessed ?? listing.tools.map((raw) => assessTool(listing, raw, rules));
 }
 
-/** Entries of an earlier snapshot were checked when it was made; its content was checked when it was loaded. */
+/** Entries of an earlier snapshot are not checked again: they were when it was made, and its id was when it was loaded. */
 function carried(listing: ServerListing, all: readonly ToolEntry[]): Assessed {
   const entries = all.filter((entry) => entry.server === listing.name);
   return {
@@ -150,7 +150,7 @@ function carried(listing: ServerListing, all: readonly ToolEntry[]): Assessed {
   };
 }
 
-/** A server whose list is not looked at. Too many tools are a failed discovery, not a reason to cut the list. */
+/** Says why a server's list is not looked at. A list with too many tools has failed; it is never cut to fit. */
 function serverFault(listing: ServerListing, { limits, patterns }: ServerRules): string | undefined {
   const { name } = listing;
   if (name === "" || name === LOCAL) return "its name is empty or stands for the host's own tools";

@@ -1,9 +1,10 @@
-// The schema checker port: does a value fit a schema that a server sent?
+// The port of the schema checker, which says whether a value fits a schema that a server sent.
 //
-//   K11. A check ends: a schema or value that takes too long is stopped, and nothing it does stops the process.
-//   K12. A check looks and does not touch: no default is filled in, no type coerced, no key removed.
-//   K13. Schemas do not see one another, whatever `$id` they claim.
-//   K14. Silence is no yes: what cannot be checked is not valid.
+// A check always ends: one that takes too long is stopped, and nothing that a schema does stops the process.
+//
+//   checker-1. A check reads only: it fills in no default, coerces no type and removes no key.
+//   checker-2. Two schemas never influence one another, whatever `$id` they claim.
+//   checker-3. A value that cannot be checked is not valid.
 
 import type { Digest, JsonObject } from "../contracts/index.js";
 import { isObject, own, type Place, placesOf } from "./walk.js";

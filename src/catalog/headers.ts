@@ -1,7 +1,7 @@
-// Headers: `x-mcp-header` declarations (protocol 2026-07-28), by which a parameter is repeated as an HTTP header.
+// Headers: checks `x-mcp-header` declarations (protocol 2026-07-28), by which a parameter is repeated as an HTTP header.
 //
-// The specification has a client leave out a tool whose declarations break its rules. SDKs do so in their own listing;
-// toolgate reads raw pages, so the rule is kept here.
+// The specification requires a client to leave out a tool whose declarations break its rules. SDKs do that in their own
+// listing. toolgate reads the raw pages, so it has to check the rules itself.
 
 import { type JsonObject, oneLine } from "../contracts/index.js";
 import { isObject, own, pathOf, placesOf } from "./walk.js";
@@ -28,7 +28,7 @@ export function headerProblem(schema: JsonObject): string | undefined {
   return undefined;
 }
 
-/** Parameters reached through `properties` alone, at any depth. */
+/** The parameters that are reached through `properties` only, at any depth. */
 function* reached(root: JsonObject): Generator<JsonObject> {
   const pending = [root];
   for (let schema = pending.pop(); schema !== undefined; schema = pending.pop()) {

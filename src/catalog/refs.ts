@@ -1,7 +1,8 @@
-// Refs: where the references of a schema lead.
+// Refs: finds where the references of a schema lead.
 //
-//   refs-1. Nothing is fetched: every reference ends inside the schema it stands in, at a schema that is there.
-//   refs-2. Checking one value in place costs a bounded number of steps: no reference leads back to itself without a step
+// Nothing is fetched: every reference must end inside the schema that holds it, at a schema that exists.
+//
+//   refs-1. Checking one value in place takes a bounded number of steps: no reference leads back to itself without a step
 //           into the value, and references do not double the work at every level.
 
 import { type JsonObject, oneLine } from "../contracts/index.js";
@@ -12,13 +13,13 @@ export const IN_PLACE_CAP = 10_000;
 
 const REFERENCES = ["$ref", "$dynamicRef"] as const;
 
-/** Whether a schema says that another one holds here too. */
+/** Whether a schema refers to another one. */
 export function isReference(schema: JsonObject): boolean {
   return REFERENCES.some((keyword) => own(schema, keyword) !== undefined);
 }
 
 export interface Refs {
-  /** Every schema: those at a schema's place, and those a reference makes one. */
+  /** Every schema: those that stand where a keyword puts one, and those that only a reference leads to. */
   readonly places: readonly Place[];
   /** Where the references of a schema lead. */
   readonly targets: ReadonlyMap<JsonObject, readonly JsonObject[]>;
@@ -74,7 +75,7 @@ function namesOf(found: readonly Place[]): Names {
   return { resources, anchors };
 }
 
-/** Ids are compared as they are written: one that only URL arithmetic would find counts as remote. (refs-1) */
+/** Ids are compared as they are written: one that only URL arithmetic would find counts as remote. */
 function resolve(
   ref: string,
   from: JsonObject,
@@ -111,7 +112,7 @@ function at(schema: JsonObject, pointer: string): unknown {
 
 /**
  * Says why checking a value in place might not end in time; undefined when it must. It uses a list instead of recursion
- * and works out the cost of each schema once. (refs-2)
+ * and works out the cost of each schema once. (refs-1)
  */
 export function inPlaceProblem(refs: Refs, cap = IN_PLACE_CAP): string | undefined {
   const cost = new Map<JsonObject, number>();

@@ -2,7 +2,7 @@
 //
 // It is pure, synchronous and total. The entry is a copy that shares nothing with the server's list.
 //
-//   tool-1. A name or a text is bounded before it is used, and the size of a tool before its schemas are examined.
+//   entry-1. A name or a text is bounded before it is used, and the size of a tool before its schemas are examined.
 
 import {
   aliasOf,
@@ -75,7 +75,7 @@ export function checkTool(
 ): CheckedTool {
   const { limits } = rules;
   const sizes = { ...limits, schemaNodes: Number.POSITIVE_INFINITY, schemaDepth: Number.POSITIVE_INFINITY };
-  const large = sizeProblem(raw, sizes); // tool-1
+  const large = sizeProblem(raw, sizes); // entry-1
   if (large !== undefined) return refuse(`it has ${large}`);
   const text = known ?? jsonText(raw);
   if (text === undefined) return refuse("it is nested too deeply");

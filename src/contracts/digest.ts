@@ -1,8 +1,7 @@
 // Digest: SHA-256 over RFC 8785 canonical JSON. It is the one way in which anything in toolgate is identified by content.
 //
-//   digest-1. Equal JSON values have equal digests, whatever the order of their keys.
-//   digest-2. A value that canonical JSON cannot tell apart from another one is refused before it is hashed; it is never
-//             turned into something else.
+// Equal JSON values have equal digests, whatever the order of their keys. A value that canonical JSON cannot tell apart from
+// another one is refused before it is hashed; it is never turned into something else.
 
 import { createHash } from "node:crypto";
 import { canonicalize } from "json-canonicalize";
@@ -45,7 +44,7 @@ export function canonicalObject(members: Readonly<Record<string, string>>): stri
 
 /**
  * Says why a value has no faithful canonical JSON; undefined when it has one. It uses a list instead of recursion, so a
- * deeply nested value cannot overflow the stack. (digest-2)
+ * deeply nested value cannot overflow the stack.
  */
 export function notHashable(value: unknown, maxDepth = MAX_DEPTH): string | undefined {
   const items: unknown[] = [value];

@@ -1,9 +1,7 @@
-// Catalog: the servers' last complete lists, kept for as long as they are good, and the snapshot assembled from them.
+// Catalog: keeps the snapshot that is assembled from the servers' last complete lists, and the snapshots of other threads.
 //
-//   catalog-1. A listing that differs from what a thread's snapshot was made of leads to a new snapshot before the next model
-//              request.
-//   catalog-2. A snapshot is in the store before anything names it.
-//   catalog-3. The same listings keep their snapshot: nothing is assembled again.
+// A listing that differs from what a thread's snapshot was made of leads to a new snapshot before the next model request. A
+// snapshot is in the store before anything names it. While the listings are the same, nothing is assembled again.
 
 import { type AssembleResult, assemble, type LocalTool, loadSnapshot, type ServerListing } from "../catalog/index.js";
 import type { Config, Digest, ToolSnapshot } from "../contracts/index.js";
@@ -96,7 +94,7 @@ export function createCatalog(deps: CatalogDeps): Catalog {
     },
 
     async publish(snapshot) {
-      if (!known.has(snapshot.id)) await store(snapshot); // catalog-2
+      if (!known.has(snapshot.id)) await store(snapshot);
       remember(known, snapshot.id, snapshot);
       latest = snapshot;
     },
@@ -113,7 +111,6 @@ function createAssembler(deps: CatalogDeps, listings: Listings): Pick<Catalog, "
   const contentOf = (name: string) => listings.last(name)?.content;
 
   return {
-    /** catalog-1 */
     moved(snapshotId, names) {
       const made = snapshotId === undefined ? undefined : madeOf.get(snapshotId);
       return made === undefined || names.some((name) => listings.isDue(name) || contentOf(name) !== made.get(name));
@@ -127,7 +124,7 @@ function createAssembler(deps: CatalogDeps, listings: Listings): Pick<Catalog, "
         }),
       );
       const carried = listed.map((listing) => carryOver(listing, previous));
-      const known = sameItems(carried, last?.listings) ? last?.result : undefined; // catalog-3
+      const known = sameItems(carried, last?.listings) ? last?.result : undefined;
       const options = { limits, onInvalid, injected: deps.injected };
       const result = known ?? assemble(carried, [...builtInTools(deps.config), ...deps.locals], options);
       last = { listings: carried, result };

@@ -5,11 +5,10 @@
 //
 //   listing-1. A listing is replaced only by one that was begun later and is complete. A failed discovery leaves the listing
 //              and marks it stale (G2).
-//   listing-2. A server that may list something else (after a new connection or `list_changed`) is due to be listed again.
-//   listing-3. The host's secrets are taken out of a definition before anything is made of it. Digests cover what is left,
+//   listing-2. The host's secrets are taken out of a definition before anything is made of it. Digests cover what is left,
 //              so a secret that is changed is no drift. A tool whose names or rules hold a secret cannot be reworded and is
 //              withheld.
-//   listing-4. What is asked before each write costs what is new: a tool that comes again, to the byte, keeps what was made
+//   listing-3. What is asked before each write costs what is new: a tool that comes again, to the byte, keeps what was made
 //              of it, and a list that comes again stays the same listing.
 
 import {
@@ -56,7 +55,7 @@ export interface Held {
 export interface Listings {
   /** Lists one server now. Never rejects. */
   list(name: string): Promise<ServerListing>;
-  /** Whether the server must be listed again before its tools are relied on. */
+  /** Whether the server must be listed again before its tools are relied on: it may list something else since. */
   isDue(name: string): boolean;
   /** What it last listed; undefined when it never did in this process. */
   last(name: string): Held | undefined;
@@ -82,7 +81,7 @@ interface Made {
 
 export function createListings(deps: ListingsDeps): Listings {
   const held = new Map<string, Held>();
-  /** By server: its protocol, and what was made of each tool by the digest of its text. (listing-4) */
+  /** By server: its protocol, and what was made of each tool by the digest of its text. (listing-3) */
   const kept = new Map<string, { readonly protocol: string; readonly tools: Map<Digest, Made> }>();
   const patterns = patternsOf(deps.limits);
   // With patterns that are no regular expressions no catalog is assembled, whatever its tools are.
@@ -112,7 +111,7 @@ export function createListings(deps: ListingsDeps): Listings {
       if (last !== undefined && last.begun > mine) return last.listing; // listing-1
       const raw = rawOf(made);
       const same = last !== undefined && raw !== undefined && last.raw === raw && last.listing.protocol === protocol;
-      const now = same ? last : heldOf(name, protocol, made, raw); // listing-4
+      const now = same ? last : heldOf(name, protocol, made, raw); // listing-3
       held.set(name, { ...now, begun: mine, generation });
       return now.listing;
     },
@@ -124,7 +123,6 @@ export function createListings(deps: ListingsDeps): Listings {
     return last ? { ...last, status: "stale", problem } : { name, status: "failed", tools: [], problem };
   }
 
-  /** listing-2 */
   function isDue(name: string): boolean {
     const last = held.get(name);
     const connection = deps.servers.connection(name);
@@ -156,7 +154,7 @@ export function createListings(deps: ListingsDeps): Listings {
     return made;
   }
 
-  /** Takes the secrets out of a tool and assesses what is left. (listing-3) */
+  /** Takes the secrets out of a tool and assesses what is left. (listing-2) */
   function make(server: Server, raw: unknown, text: string | undefined, sum: Digest | undefined): Made {
     const clean = !mayHoldSecret(raw, deps.redact);
     const tool = clean ? raw : rewordDefinition(raw, deps.redact);

@@ -36,7 +36,7 @@ function mirrored(value: unknown): unknown {
 }
 
 describe("for every catalog", () => {
-  it("K3: the snapshot is the same whatever the order of servers, tools and keys", () => {
+  it("the snapshot is the same whatever the order of servers, tools and keys (assemble-1)", () => {
     fc.assert(
       fc.property(catalog, (listings) => {
         const turned = listings.map((one) => ({ ...one, tools: one.tools.map(mirrored).reverse() })).reverse();
@@ -46,7 +46,7 @@ describe("for every catalog", () => {
     );
   });
 
-  it("every alias is one providers take, and no two are equal (K4)", () => {
+  it("every alias is one providers take, and no two are equal (collide-1)", () => {
     fc.assert(
       fc.property(catalog, (listings) => {
         const all = aliases(snapshotOf(listings));
@@ -57,7 +57,7 @@ describe("for every catalog", () => {
     );
   });
 
-  it("K5: every tool is either published or withheld, by name", () => {
+  it("every tool is either published or withheld, by name (assemble-2)", () => {
     fc.assert(
       fc.property(catalog, (listings) => {
         const { tools, withheld } = snapshotOf(listings);
@@ -162,7 +162,7 @@ describe("for whatever a server lists", () => {
     { requiredKeys: [] },
   );
 
-  it("assembling never throws and, under `withhold`, keeps the healthy sibling (K5)", () => {
+  it("assembling never throws and, under `withhold`, keeps the healthy sibling (assemble-2)", () => {
     fc.assert(
       fc.property(fc.array(fc.oneof(json, nearly), { maxLength: 8 }), (tools) => {
         const snapshot = snapshotOf([listing("odd", [...tools, tool("healthy one")]), listing("other", [tool("t")])]);

@@ -16,7 +16,7 @@ describe("redaction", () => {
     ["URL-encoded in lower case", "tok%2fen%2b%22s3cr%e2%82%act", "x [redacted] y"],
     ["as Base64", base64(secret), "x [redacted] y"],
     ["as Base64url", base64url(secret), "x [redacted] y"],
-  ])("takes a secret out %s (S1)", (_, form, expected) => {
+  ])("takes a secret out %s (redact-1)", (_, form, expected) => {
     expect(redact(`x ${form} y`)).toBe(expected);
   });
 
@@ -29,7 +29,7 @@ describe("redaction", () => {
     expect(createRedactor([])("anything")).toBe("anything");
   });
 
-  it("finds a secret inside something longer that was encoded, at each alignment (S1)", () => {
+  it("finds a secret inside something longer that was encoded, at each alignment (redact-1)", () => {
     const key = "correct-horse-battery";
     const hide = createRedactor([key]);
     for (const before of ["", "a", "ab", "abc", "user:"]) {
@@ -39,14 +39,14 @@ describe("redaction", () => {
     }
   });
 
-  it("uses a mark that no secret can reach into (S2)", () => {
+  it("uses a mark that no secret can reach into (redact-2)", () => {
     expect(createRedactor(["redacted"])("redacted")).toBe("[]");
     expect(createRedactor(["[redacted]"])("[redacted]")).toBe("<redacted>");
     const all = createRedactor(["[]<>(){}", "‹›«»▀x"]);
     expect(all("[]<>(){}")).toBe("▁redacted▁");
   });
 
-  it("never leaves a secret in any form, and is idempotent (property, S1, S2)", () => {
+  it("never leaves a secret in any form, and is idempotent (property, redact-1, redact-2)", () => {
     const value = fc.string({
       minLength: 6,
       maxLength: 14,
