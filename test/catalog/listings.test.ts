@@ -85,7 +85,7 @@ describe("a large catalog", () => {
     expect(Math.max(...slices.map((slice) => slice.length))).toBeLessThanOrEqual(most);
   });
 
-  it("is assessed again only where a tool is not the same to the byte (listing-3)", async () => {
+  it("is assessed again only where a tool is not the same to the byte (reader-2, listing-2)", async () => {
     const { catalog, slices, lists } = world({ a: many(40) });
     const before = await assembled(catalog, "a");
     slices.length = 0;
@@ -140,7 +140,7 @@ describe("a listing", () => {
     expect([...(catalog.digests("a") ?? [])]).toHaveLength(1);
   });
 
-  it("has no secret in it: what a tool says is reworded, and a tool whose rules hold one is withheld (listing-2)", async () => {
+  it("has no secret in it: what a tool says is reworded, and a tool whose rules hold one is withheld (reader-1)", async () => {
     const secret = "canary-7f3e91c2";
     const { catalog } = world(
       {
