@@ -44,7 +44,7 @@ export interface ActionRequest {
   readonly why: string;
 }
 
-/** What may be answered to the action at the same place of the list. */
+/** The answers that are allowed to the action with the same index. */
 export interface ReviewConfig {
   readonly actionName: string;
   readonly allowedDecisions: readonly VerdictType[];
@@ -68,7 +68,7 @@ export interface ApprovalPayload {
   readonly review_configs: readonly SnakeReviewConfig[];
 }
 
-/** JSON characters up to which a tool's schema travels with the question; it is there to help an editor, no more. */
+/** JSON characters up to which a tool's schema is sent with the question. It only helps a person who edits the arguments. */
 const SCHEMA_CHARS = 8_192;
 const TOOL_WORDS_CHARS = 1_000;
 

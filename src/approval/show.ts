@@ -18,7 +18,7 @@ const TAIL_CHARS = 400;
 const COMPACT_CHARS = 120;
 const KEY_CHARS = 200;
 
-/** Words of keys under which calls do harm. */
+/** Words in the keys of arguments with which a call can do harm. */
 const TELLING = new Set(
   (
     "account address amount attendees bcc branch bucket cc cmd code command currency database delete destination dir " +
@@ -28,7 +28,7 @@ const TELLING = new Set(
   ).split(" "),
 );
 
-/** The arguments, line by line, the most telling first. */
+/** The arguments, line by line. Those with which the call can do harm come first. */
 export function showArguments(args: JsonObject): string[] {
   const shown = Object.entries(args).flatMap(([key, value]) => show(keyText(key), value, telling(key)));
   return [...shown.filter(({ first }) => first), ...shown.filter(({ first }) => !first)].flatMap(({ lines }) => lines); // show-4
@@ -102,13 +102,13 @@ function parts(value: object, path: string): [path: string, item: unknown, key: 
   });
 }
 
-/** A key as it is when it is a plain word, else quoted. */
+/** A key that is a plain word stays as it is; any other key is quoted. */
 function keyText(key: string): string {
   if (key.length > KEY_CHARS) return `${quoted(whole(key.slice(0, KEY_CHARS)))}… (sha256 ${sha256(key)})`;
   return /^[A-Za-z0-9_$-]+$/.test(key) ? key : quoted(key);
 }
 
-/** `filePath`, `file_path` and `FILE-PATH` are all about a path. */
+/** Whether a key contains such a word: `filePath`, `file_path` and `FILE-PATH` all contain `path`. */
 function telling(key: string): boolean {
   const words = key.replace(/([a-z0-9])([A-Z])/g, "$1 $2").toLowerCase();
   return words.split(/[^a-z0-9]+/).some((word) => TELLING.has(word));

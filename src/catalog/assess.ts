@@ -24,11 +24,11 @@ export interface ServerListing {
   readonly protocol?: string;
   /** Raw tools, as the server sent them. */
   readonly tools: readonly unknown[];
-  /** In place of `tools`, when each of them has been assessed already, by `assessTool` and the same rules. */
+  /** In place of `tools`, when `assessTool` has assessed each of them already, by the same rules. */
   readonly assessed?: readonly AssessedTool[];
-  /** In place of `tools`, when the raw list is gone (another process made it): what an earlier snapshot had of it. */
+  /** The entries of an earlier snapshot, in place of `tools`, when another process made the list and it is gone. */
   readonly entries?: readonly ToolEntry[];
-  /** Withheld before the list was assessed (it names a secret of the host); beside `entries`: what that snapshot withheld. */
+  /** Tools that were withheld before the list was assessed; beside `entries`, the tools that the earlier snapshot withheld. */
   readonly withheld?: readonly WithheldTool[];
   readonly problem?: string;
 }
@@ -138,7 +138,10 @@ function assessedOf(listing: ServerListing, rules: ServerRules): readonly Assess
   return listing.assessed ?? listing.tools.map((raw) => assessTool(listing, raw, rules));
 }
 
-/** Entries of an earlier snapshot are not checked again: they were when it was made, and its id was when it was loaded. */
+/**
+ * Entries of an earlier snapshot are not checked again. They were checked when it was made, and its id was checked when it was
+ * loaded.
+ */
 function carried(listing: ServerListing, all: readonly ToolEntry[]): Assessed {
   const entries = all.filter((entry) => entry.server === listing.name);
   return {

@@ -28,7 +28,7 @@ import { isObject, own } from "./walk.js";
 /** Characters a tool's own name may have. The specification recommends 128. */
 export const NAME_CHARS = 256;
 
-/** First protocol version with `x-mcp-header`. Versions are dates and compare as text. */
+/** The first protocol version that has `x-mcp-header`. Versions are dates, so they can be compared as text. */
 const HEADERS_SINCE = "2026-07-28";
 
 /** What the digest of a tool covers, as sent. */
@@ -45,7 +45,7 @@ export type CheckedTool =
   | { readonly ok: true; readonly entry: ToolEntry; readonly content: Digest; readonly note?: string }
   | { readonly ok: false; readonly reason: string };
 
-/** The digest of a tool as sent. What no digest can cover gets one that no tool has. Never throws. */
+/** The digest of a tool as sent. A value that cannot be digested gets a digest that no tool has. Never throws. */
 export function toolDigest(raw: unknown): Digest {
   const covered = isObject(raw) ? coveredOf(raw) : undefined;
   return covered === undefined || notHashable(covered) !== undefined ? sha256("no tool") : digest(covered);
@@ -151,7 +151,7 @@ function textsOf(object: JsonObject): Record<string, string> {
   return Object.fromEntries(Object.entries(object).map(([key, value]) => [key, canonicalJson(value)]));
 }
 
-/** Null counts as absent: some servers write what they do not have that way. */
+/** Says which text is none. Null counts as absent, because some servers write null for a text that they do not have. */
 function textsProblem(raw: JsonObject, chars: number): string | undefined {
   for (const key of ["title", "description"]) {
     const text = own(raw, key) ?? "";

@@ -20,7 +20,7 @@ import { byteLength, cleanText, head } from "./text.js";
 /** Bytes of the excerpt the model gets of a result above `resultBytes`. */
 const EXCERPT_BYTES = 4_096;
 
-/** A call with what became of it, ready to be told to the model. */
+/** A call and its outcome, with everything that the message is made of. */
 export interface Observed {
   readonly operation: Operation;
   readonly outcome: Outcome;
@@ -28,13 +28,13 @@ export interface Observed {
   readonly result?: ResultRef;
   /** The stored body behind `result`. */
   readonly body?: string;
-  /** The outcome was answered from the ledger: this time nothing ran. */
+  /** The outcome was read from the ledger, and nothing was run this time. */
   readonly replayed: boolean;
-  /** How the server is called to the model. @default the operation's server */
+  /** The name of the server in the message. @default the operation's server */
   readonly serverName?: string;
 }
 
-/** What stands beside the text for programs; the model does not read it. */
+/** The data beside the text, for programs. The model does not read it. */
 export interface ObservedArtifact {
   readonly operationId: string;
   readonly status: Outcome["status"];
@@ -71,7 +71,7 @@ function success(observed: Observed, body: ResultBody | undefined, maxBytes: num
   if (blank) return lines(label, note, noContent(observed));
   if (sizeOf(blocks) > maxBytes) return lines(label, note, excerpt(observed, body, maxBytes)); // message-2
   if (blocks.every((block) => block.type === "text")) return lines(label, note, ...blocks.map((block) => block.text));
-  // A provider may pass over images and files: they are named in text too.
+  // A provider may ignore images and files, so they are named in text as well.
   const others = blocks.filter((block) => block.type !== "text").map(describe);
   return [{ type: "text", text: lines(label, note, ...others) }, ...blocks];
 }

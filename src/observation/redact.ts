@@ -18,8 +18,8 @@ import { type JsonObject, MAX_DEPTH } from "../contracts/index.js";
 export const MIN_SECRET_CHARS = 6;
 
 /**
- * A function that takes the secrets out of text, and whatever begins with one of `starts`. Without any it returns text as
- * it is.
+ * Makes a function that takes the secrets out of text, and everything that begins with one of `starts`. Without secrets and
+ * starts the function returns text unchanged.
  */
 export function createRedactor(secrets: readonly string[], starts: readonly string[] = []): (text: string) => string {
   const usable = secrets.filter((secret) => secret.length >= MIN_SECRET_CHARS);
@@ -64,7 +64,7 @@ const NAMES = new Set(["properties", "patternProperties", "$defs", "definitions"
 
 /**
  * A copy of a tool's definition with what it says (titles, descriptions, defaults, examples) put through `say`. Names and
- * rules stay as they are: changed, they would call another tool or refuse what the server takes.
+ * rules stay as they are: if they were changed, the call would be of another tool, or arguments that the server takes would be refused.
  */
 export function rewordDefinition(value: unknown, say: (text: string) => string, depth = 0, named = false): unknown {
   if (typeof value !== "object" || value === null || depth > MAX_DEPTH) return value;
@@ -86,7 +86,7 @@ export function rewordDefinition(value: unknown, say: (text: string) => string, 
 function redactJson(value: unknown, redact: (text: string) => string, depth = 0): unknown {
   if (typeof value === "string") return redact(value);
   if (typeof value === "object" && value !== null) {
-    if (depth > MAX_DEPTH) return value; // no body is that deep, and a definition that is gets withheld
+    if (depth > MAX_DEPTH) return value; // no body is nested that deeply, and a definition that is will be withheld
     if (Array.isArray(value)) return value.map((item) => redactJson(item, redact, depth + 1));
     const copy: JsonObject = {};
     for (const key of Object.keys(value))

@@ -7,7 +7,10 @@ const LONE_SURROGATE = /[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[
 /** Text that is clean already: printable ASCII, line feeds and tabs. */
 const PLAIN = /^[\n\t\x20-\x7E]*$/;
 
-/** Replaces a lone surrogate by U+FFFD and CR LF by a line feed, and shows every other control or hidden code point as an escape. */
+/**
+ * Replaces a lone surrogate by U+FFFD and CR LF by a line feed, and shows every other control or hidden code point as an
+ * escape.
+ */
 export function cleanText(text: string): string {
   if (PLAIN.test(text)) return text;
   return escapeHidden(text.replace(LONE_SURROGATE, "\uFFFD").replace(/\r\n/g, "\n"));

@@ -20,11 +20,11 @@ export interface Payer {
   readonly effect: EffectClass;
   /** Built-ins cost nothing. */
   readonly free: boolean;
-  /** Dispatched before: counted already. */
+  /** It was dispatched before, so it has been counted. */
   readonly paid: boolean;
 }
 
-/** For each call, which budget refuses it; undefined where the turn can pay. */
+/** Says for each call which budget refuses it; undefined when the turn can pay for it. */
 export function overBudget(payers: readonly Payer[], spent: Spent, limits: Limits): (string | undefined)[] {
   const over = turnSpent(spent, limits);
   let calls = spent.calls;
@@ -41,7 +41,7 @@ export function overBudget(payers: readonly Payer[], spent: Spent, limits: Limit
   });
 }
 
-/** Why the whole turn is out of budget; undefined while it is not. */
+/** Says why the whole turn is out of budget; undefined while it is not. */
 export function turnSpent(spent: Spent, limits: Limits): string | undefined {
   if (spent.finalMade) return "the turn's last model request was made";
   if (spent.modelRequests >= limits.modelRequests)

@@ -36,33 +36,33 @@ export interface EarlierWrite {
 /** What is known of one call before it is judged. `operation.decision` is policy's, or null where policy was not asked. */
 export interface CallFacts {
   readonly operation: Operation;
-  /** Made by the model in the proposal the ledger holds, or a person's stored edit of such a call. */
+  /** The model made the call in a proposal that the ledger holds, or it is a person's stored edit of such a call. */
   readonly proposed: boolean;
   /** The proposal belongs to another thread or scope. */
   readonly foreign: boolean;
-  /** Names of offered tools close to a name that is not. Undefined when the tool is known. */
+  /** The offered tools with names close to the one that was called. Undefined when that one is offered. */
   readonly unknown?: { readonly near: readonly string[] };
   /** Why the arguments cannot be used. */
   readonly invalid?: string;
   readonly builtIn: boolean;
   readonly repeat: "allow" | "ask" | "deny";
-  /** As the ledger has it, when it has it. */
+  /** The ledger's row of the call, when there is one. */
   readonly row?: OperationRow;
   /** The current question about it and whether it was answered with a yes that still verifies. */
   readonly question?: { readonly seen: readonly Digest[]; readonly approved: boolean; readonly expired: boolean };
 }
 
-/** What the ledger knows that bears on the whole batch. */
+/** What the ledger knows about the thread that matters for the whole batch. */
 export interface BatchStanding extends Spent {
   readonly rejections: readonly { readonly server: string; readonly tool: string; readonly argumentsDigest: Digest }[];
-  /** `own`: of this thread. The others are of the same scope. */
+  /** `own`: the write is one of this thread. The other writes are of the same scope. */
   readonly unknownWrites: readonly (EarlierWrite & { readonly server: string | null; readonly own: boolean })[];
   readonly repeats: ReadonlyMap<Digest, readonly EarlierWrite[]>;
   readonly ahead: readonly EarlierWrite[];
 }
 
 export type Judgement =
-  /** Settled before; answered from the ledger. */
+  /** It was settled before and is answered from the ledger. */
   | { readonly kind: "settled"; readonly operation: Operation; readonly row: OperationRow }
   | { readonly kind: "refuse"; readonly operation: Operation; readonly outcome: Outcome }
   | { readonly kind: "ask"; readonly operation: Operation; readonly earlier: readonly EarlierWrite[] }

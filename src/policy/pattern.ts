@@ -29,15 +29,15 @@ export interface PolicyContext {
 
 /** Codes of the findings of this room. */
 export const POLICY_FINDINGS = [
-  /** The text is no pattern, or its argument test is none. */
+  /** The text is no pattern, or the part in parentheses is no argument test. */
   "rule_malformed",
   /** It can match no tool of any configured server. */
   "rule_no_server",
   /** A bare name that is none of the host's own tools. */
   "rule_no_tool",
-  /** It loosens, and it has no literal server. */
+  /** It permits something, and it has no literal server. */
   "rule_server_glob",
-  /** It loosens, and it can be read in more than one way. */
+  /** It permits something, and it can be read in more than one way. */
   "rule_ambiguous",
   /** An allow whose argument test no value can meet. */
   "rule_futile",
@@ -72,7 +72,7 @@ export function namesTool(text: string, { server, tool }: Omit<Target, "alias">)
   return text === aliasOf(server, tool) || fullNames(server, tool).includes(text);
 }
 
-/** How a pattern meets a tool: it names it, its glob covers it, or not at all. */
+/** Says how a pattern applies to a tool: it names the tool, or its glob covers it. Undefined when it does not apply. */
 export function meets(pattern: ToolPattern, target: Target): "name" | "glob" | undefined {
   const hits = pattern.readings.filter((reading) => readingMeets(pattern, reading, target));
   if (hits.length === 0) return undefined;

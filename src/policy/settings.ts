@@ -92,7 +92,7 @@ export function compileSettings(
   return { settings, findings };
 }
 
-/** What holds for one tool. */
+/** Resolves the settings of one tool. */
 export function toolSettings(settings: Settings, target: Target): ToolSettings {
   const builtIn = isBuiltIn(target);
   const matching = (how: "name" | "glob"): ToolConfig[] =>
@@ -188,7 +188,7 @@ function writeBehind({ key, pattern }: Settings["readBacks"][number], keys: read
   return [ruleProblem("read_back_writes", whereReadBack(key), pattern.text, why)];
 }
 
-/** Whether a key is about the one tool that a read-back names, as far as names tell. */
+/** Whether a key applies to the one tool that a read-back names, as far as the names show. */
 function covers(key: ToolPattern, { text, servers }: ToolPattern): boolean {
   if (key.text === text) return true;
   return servers.some((server) => {
@@ -196,7 +196,7 @@ function covers(key: ToolPattern, { text, servers }: ToolPattern): boolean {
   });
 }
 
-/** What stands behind the server's name in the text that names one of its tools. */
+/** The part that follows the server's name, in a text that names one of its tools. */
 function toolPart(text: string, server: string): string {
   const head = [server, mapName(server)].map((form) => `mcp__${form}__`).find((form) => text.startsWith(form));
   return head === undefined ? text : text.slice(head.length);

@@ -249,7 +249,7 @@ describe("lists without ids (answer-4)", () => {
 
 // The same interrupt could be resumed twice with different values.
 // Ids made of the time and Math.random were shown in the stream.
-describe("an id is no secret and no second chance", () => {
+describe("an id must be exact, and takes one answer", () => {
   test("an answered question is not open any more: the same answer again asks again", () => {
     expect(answers({ decisions: { one: approve } }, [one, two])).toHaveLength(1);
     expect(reason({ decisions: { one: approve } }, [two])).toBe("no open question has the id `one`");
