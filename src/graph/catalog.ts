@@ -117,12 +117,7 @@ function createAssembler(deps: CatalogDeps, listings: Listings): Pick<Catalog, "
     },
 
     async assemble(names, previous) {
-      const listed = await Promise.all(
-        names.map((name) => {
-          const held = listings.isDue(name) ? undefined : listings.last(name);
-          return held?.listing ?? listings.list(name);
-        }),
-      );
+      const listed = await Promise.all(names.map((name) => listings.current(name)));
       const carried = listed.map((listing) => carryOver(listing, previous));
       const known = sameItems(carried, last?.listings) ? last?.result : undefined;
       const options = { limits, onInvalid, injected: deps.injected };

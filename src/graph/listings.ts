@@ -2,7 +2,9 @@
 //
 //   listing-1. A listing is replaced only by one that was begun later and is complete. A failed discovery leaves the listing
 //              and marks it stale (G2).
-//   listing-2. A list that comes again, to the byte, stays the same listing. So what is asked before each write costs little,
+//   listing-2. Threads that need the list of a server at the same time share one request for it, unless the server may list
+//              something else since that request.
+//   listing-3. A list that comes again, to the byte, stays the same listing. So what is asked before each write costs little,
 //              and nothing is assembled anew.
 
 import { type AssessedTool, listServer, type ServerListing } from "../catalog/index.js";
@@ -35,14 +37,23 @@ export interface Held {
 export interface Listings {
   /** Lists one server now. Never rejects. */
   list(name: string): Promise<ServerListing>;
+  /** The server's last listing while it is not due, else a new one. Never rejects. */
+  current(name: string): Promise<ServerListing>;
   /** Whether the server must be listed again before its tools are relied on: it may list something else since. */
   isDue(name: string): boolean;
   /** What it last listed; undefined when it never did in this process. */
   last(name: string): Held | undefined;
 }
 
+/** A listing that is on its way. `generation` is undefined until the server is connected. */
+interface Running {
+  generation: number | undefined;
+  readonly listed: Promise<ServerListing>;
+}
+
 export function createListings(deps: ListingsDeps): Listings {
   const held = new Map<string, Held>();
+  const running = new Map<string, Running>();
   const read = createToolReader(deps);
   let begun = 0;
 
@@ -52,37 +63,62 @@ export function createListings(deps: ListingsDeps): Listings {
     return last ? { ...last, status: "stale", problem } : { name, status: "failed", tools: [], problem };
   }
 
+  function isDue(name: string): boolean {
+    const last = held.get(name);
+    const connection = deps.servers.connection(name);
+    return last === undefined || connection === undefined || last.generation !== deps.servers.generation(name);
+  }
+
+  /** `onGeneration` is told the server's generation before the list is asked for. */
+  async function list(name: string, onGeneration: (generation: number) => void = () => {}): Promise<ServerListing> {
+    begun += 1;
+    const mine = begun;
+    const connected = await deps.servers.connect(name);
+    if (!connected.ok) return failed(name, connected.problem);
+    const { connection } = connected;
+    const generation = deps.servers.generation(name); // before the listing: a change during it makes it due again
+    onGeneration(generation);
+    const listed = await listServer(
+      (cursor) => connection.listPage(cursor, LIST_DEADLINE_MS, deps.limits.pageBytes),
+      deps.limits,
+    );
+    if (!listed.ok) return failed(name, listed.problem);
+    const { protocol } = connection;
+    const tools = await read({ name, protocol }, listed.tools);
+    const last = held.get(name);
+    if (last !== undefined && last.begun > mine) return last.listing; // listing-1
+    const raw = rawOf(tools);
+    const same = last !== undefined && raw !== undefined && last.raw === raw && last.listing.protocol === protocol;
+    const now = same ? last : { raw, ...listingOf(name, protocol, tools) }; // listing-3
+    held.set(name, { ...now, begun: mine, generation });
+    return now.listing;
+  }
+
+  /** Whether a listing on its way shows what the server would list if it were asked now. */
+  function isCurrent(name: string, { generation }: Running): boolean {
+    if (generation === undefined) return true; // it has not been asked yet
+    return deps.servers.connection(name) !== undefined && generation === deps.servers.generation(name);
+  }
+
+  /** listing-2 */
+  function shared(name: string): Promise<ServerListing> {
+    const other = running.get(name);
+    if (other !== undefined && isCurrent(name, other)) return other.listed;
+    const listed = list(name, (generation) => {
+      mine.generation = generation;
+    }).finally(() => {
+      if (running.get(name) === mine) running.delete(name);
+    });
+    const mine: Running = { generation: undefined, listed };
+    running.set(name, mine);
+    return listed;
+  }
+
   return {
+    list: (name) => list(name),
+    isDue,
     last: (name) => held.get(name),
-
-    isDue(name) {
-      const last = held.get(name);
-      const connection = deps.servers.connection(name);
-      return last === undefined || connection === undefined || last.generation !== deps.servers.generation(name);
-    },
-
-    async list(name) {
-      begun += 1;
-      const mine = begun;
-      const connected = await deps.servers.connect(name);
-      if (!connected.ok) return failed(name, connected.problem);
-      const { connection } = connected;
-      const generation = deps.servers.generation(name); // before the listing: a change during it makes it due again
-      const listed = await listServer(
-        (cursor) => connection.listPage(cursor, LIST_DEADLINE_MS, deps.limits.pageBytes),
-        deps.limits,
-      );
-      if (!listed.ok) return failed(name, listed.problem);
-      const { protocol } = connection;
-      const tools = await read({ name, protocol }, listed.tools);
-      const last = held.get(name);
-      if (last !== undefined && last.begun > mine) return last.listing; // listing-1
-      const raw = rawOf(tools);
-      const same = last !== undefined && raw !== undefined && last.raw === raw && last.listing.protocol === protocol;
-      const now = same ? last : { raw, ...listingOf(name, protocol, tools) }; // listing-2
-      held.set(name, { ...now, begun: mine, generation });
-      return now.listing;
-    },
+    current: async (name) => (isDue(name) ? undefined : held.get(name)?.listing) ?? shared(name),
   };
 }
 

@@ -18,12 +18,15 @@ interface World {
   readonly stored: string[];
   /** What a server lists from now on. */
   readonly lists: Map<string, () => Promise<ListPage>>;
+  /** Says that each server may list something else from now on. */
+  readonly changed: () => void;
 }
 
 /** A catalog over servers that list what the test says. */
 function world(listed: Record<string, readonly unknown[]>, secrets: readonly string[] = []): World {
   const slices: string[][] = [[]];
   const stored: string[] = [];
+  let generation = 1;
   const lists = new Map(Object.entries(listed).map(([name, tools]) => [name, async () => page(tools)]));
   const connections = new Map<string, ServerConnection>();
   for (const name of lists.keys()) {
@@ -34,7 +37,7 @@ function world(listed: Record<string, readonly unknown[]>, secrets: readonly str
     names: [...lists.keys()],
     connect: async (name: string) => ({ ok: true, connection: connections.get(name) }),
     connection: (name: string) => connections.get(name),
-    generation: () => 1,
+    generation: () => generation,
     onEvent: () => () => undefined,
     close: async () => undefined,
   } as unknown as Servers;
@@ -58,7 +61,10 @@ function world(listed: Record<string, readonly unknown[]>, secrets: readonly str
       slices.push([]);
     },
   });
-  return { catalog, slices, stored, lists };
+  const changed = () => {
+    generation += 1;
+  };
+  return { catalog, slices, stored, lists, changed };
 }
 
 async function assembled(catalog: Catalog, ...names: string[]) {
@@ -85,7 +91,7 @@ describe("a large catalog", () => {
     expect(Math.max(...slices.map((slice) => slice.length))).toBeLessThanOrEqual(most);
   });
 
-  it("is assessed again only where a tool is not the same to the byte (reader-2, listing-2)", async () => {
+  it("is assessed again only where a tool is not the same to the byte (reader-2, listing-3)", async () => {
     const { catalog, slices, lists } = world({ a: many(40) });
     const before = await assembled(catalog, "a");
     slices.length = 0;
@@ -129,6 +135,27 @@ describe("a listing", () => {
     const verified = await early;
     expect(verified.ok && [...verified.digests.keys()]).toEqual(["new"]);
     expect([...(catalog.digests("a") ?? [])].map(([name]) => name)).toEqual(["new"]);
+  });
+
+  it("is asked for once by threads that begin together, and again once the server may list something else (listing-2)", async () => {
+    const { catalog, lists, changed } = world({ a: [] });
+    const answers: ((page: ListPage) => void)[] = [];
+    lists.set("a", () => new Promise((resolve) => answers.push(resolve)));
+    const turn = () => new Promise((resolve) => setImmediate(resolve));
+    const together = [assembled(catalog, "a"), assembled(catalog, "a")];
+    await turn();
+    together.push(assembled(catalog, "a"));
+    await turn();
+    expect(answers).toHaveLength(1);
+    changed();
+    const later = assembled(catalog, "a");
+    await turn();
+    expect(answers).toHaveLength(2);
+    answers[1]?.(page([tool("new")]));
+    expect((await later).tools.map((entry) => entry.tool)).toEqual(["new"]);
+    answers[0]?.(page([tool("old")]));
+    for (const snapshot of await Promise.all(together))
+      expect(snapshot.tools.map((entry) => entry.tool)).toEqual(["new"]);
   });
 
   it("stays when a later one fails, and says so (listing-1)", async () => {
