@@ -45,15 +45,8 @@ export interface Listings {
   last(name: string): Held | undefined;
 }
 
-/** A listing that is on its way. `generation` is undefined until the server is connected. */
-interface Running {
-  generation: number | undefined;
-  readonly listed: Promise<ServerListing>;
-}
-
 export function createListings(deps: ListingsDeps): Listings {
   const held = new Map<string, Held>();
-  const running = new Map<string, Running>();
   const read = createToolReader(deps);
   let begun = 0;
 
@@ -94,14 +87,34 @@ export function createListings(deps: ListingsDeps): Listings {
     return now.listing;
   }
 
-  /** Whether a listing on its way shows what the server would list if it were asked now. */
+  const shared = sharing(deps.servers, list);
+  return {
+    list: (name) => list(name),
+    isDue,
+    last: (name) => held.get(name),
+    current: async (name) => (isDue(name) ? undefined : held.get(name)?.listing) ?? shared(name),
+  };
+}
+
+/** A listing that is on its way. `generation` is undefined until the server is connected. */
+interface Running {
+  generation: number | undefined;
+  readonly listed: Promise<ServerListing>;
+}
+
+/** Lists a server, or joins a listing that is on its way and shows what the server would list if it were asked now. (listing-2) */
+function sharing(
+  servers: Servers,
+  list: (name: string, onGeneration: (generation: number) => void) => Promise<ServerListing>,
+): (name: string) => Promise<ServerListing> {
+  const running = new Map<string, Running>();
+
   function isCurrent(name: string, { generation }: Running): boolean {
     if (generation === undefined) return true; // it has not been asked yet
-    return deps.servers.connection(name) !== undefined && generation === deps.servers.generation(name);
+    return servers.connection(name) !== undefined && generation === servers.generation(name);
   }
 
-  /** listing-2 */
-  function shared(name: string): Promise<ServerListing> {
+  return (name) => {
     const other = running.get(name);
     if (other !== undefined && isCurrent(name, other)) return other.listed;
     const listed = list(name, (generation) => {
@@ -112,13 +125,6 @@ export function createListings(deps: ListingsDeps): Listings {
     const mine: Running = { generation: undefined, listed };
     running.set(name, mine);
     return listed;
-  }
-
-  return {
-    list: (name) => list(name),
-    isDue,
-    last: (name) => held.get(name),
-    current: async (name) => (isDue(name) ? undefined : held.get(name)?.listing) ?? shared(name),
   };
 }
 
