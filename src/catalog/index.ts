@@ -1,4 +1,4 @@
-// The catalog room: what servers list, checked and assembled into the snapshot a model is shown.
+// The catalog room: checks what servers list and assembles it into the snapshot that a model is shown.
 
 export * from "./assemble.js";
 export * from "./checker.js";

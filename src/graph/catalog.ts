@@ -1,29 +1,12 @@
-// Catalog: the servers' last complete lists, kept for as long as they are good, and the snapshot assembled from them.
+// Catalog: keeps the snapshot that is assembled from the servers' last complete lists, and the snapshots of other threads.
 //
-//   C1. A listing is replaced only by a later complete one; a failed discovery leaves it, marked stale (G2).
-//   C2. A server that may list something else (new connection, list_changed) is listed again before the next model
-//       request, and a listing that differs from what the snapshot was made of (drift) leads to a new snapshot.
-//   C3. A snapshot is in the store before anything names it.
-//   C4. The host's secrets are taken out of a definition before anything is made of it; digests cover what is left, so a
-//       secret that is changed is no drift.
-//       A tool whose names or rules hold one cannot be reworded and is withheld.
-//   C5. What is asked before each write costs what is new: a list that came again, to the byte, keeps what was made of it,
-//       and the same listings keep their snapshot.
+// A listing that differs from what a thread's snapshot was made of leads to a new snapshot before the next model request. A
+// snapshot is in the store before anything names it. While the listings are the same, nothing is assembled again.
 
-import {
-  type AssembleResult,
-  assemble,
-  type LocalTool,
-  listServer,
-  loadSnapshot,
-  type ServerListing,
-  toolDigest,
-} from "../catalog/index.js";
-import { type Config, type Digest, oneLine, sha256, type ToolSnapshot, type WithheldTool } from "../contracts/index.js";
-import type { Servers } from "../contracts/servers.js";
-import { builtInTools } from "../execution/built-ins.js";
+import { type AssembleResult, assemble, type LocalTool, loadSnapshot, type ServerListing } from "../catalog/index.js";
+import type { Config, Digest, Servers, ToolSnapshot } from "../contracts/index.js";
 import type { Ledger } from "../ledger/port.js";
-import { holdsSecret, rewordDefinition, toBody } from "../observation/index.js";
+import { createListings, type Listings } from "./listings.js";
 
 export interface CatalogDeps {
   readonly config: Config;
@@ -35,21 +18,11 @@ export interface CatalogDeps {
   readonly injected: (server: string, tool: string) => readonly string[];
   /** Removes secrets from text. */
   readonly redact: (text: string) => string;
-}
-
-/** Milliseconds one page of a listing may take. */
-const LIST_DEADLINE_MS = 30_000;
-
-interface Held {
-  readonly listing: ServerListing;
-  /** The server's generation when it was listed. */
-  readonly generation: number;
-  /** Digest of the list as it came; undefined where it is nested too deeply to be written out. */
-  readonly raw: Digest | undefined;
-  /** Digest of the list without secrets. */
-  readonly content: Digest;
-  /** By the server's own tool names. */
-  readonly digests: ReadonlyMap<string, Digest>;
+  /**
+   * Resolves after the event loop has run, as a promise of `setImmediate` does. It is awaited between slices of a large
+   * catalog. **Contract:** does not reject.
+   */
+  readonly pause: () => Promise<void>;
 }
 
 export interface Catalog {
@@ -73,104 +46,53 @@ export interface Catalog {
 }
 
 export function createCatalog(deps: CatalogDeps): Catalog {
-  const held = new Map<string, Held>();
+  const { servers, injected, redact, pause } = deps;
+  const { limits } = deps.config.catalog;
+  const listings = createListings({ limits, servers, injected, redact, pause });
+  const assembler = createAssembler(deps, listings);
   const known = new Map<Digest, ToolSnapshot>();
-  /** What each snapshot was made of: the content of every server's list. */
-  const madeOf = new Map<Digest, ReadonlyMap<string, Digest | undefined>>();
+  const storing = new Map<Digest, Promise<void>>();
   let latest: ToolSnapshot | undefined;
-  let assembledFrom: { readonly listings: readonly ServerListing[]; readonly result: AssembleResult } | undefined;
-  const { limits, onInvalid } = deps.config.catalog;
 
-  async function list(name: string): Promise<ServerListing> {
-    const connected = await deps.servers.connect(name);
-    if (!connected.ok) return failed(name, connected.problem);
-    const { connection } = connected;
-    const generation = deps.servers.generation(name); // before the listing: a change during it makes it due again
-    const listed = await listServer(
-      (cursor) => connection.listPage(cursor, LIST_DEADLINE_MS, limits.pageBytes),
-      limits,
-    );
-    if (!listed.ok) return failed(name, listed.problem);
-    const raw = rawDigest(listed.tools);
-    const last = held.get(name);
-    if (last && raw !== undefined && last.raw === raw && last.listing.protocol === connection.protocol) {
-      held.set(name, { ...last, generation }); // C5
-      return last.listing;
-    }
-    const reworded = listed.tools.map((tool) => rewordDefinition(tool, deps.redact)); // C4
-    const tools = reworded.filter((tool) => !holdsSecret(tool, deps.redact));
-    const withheld = reworded
-      .filter((tool) => !tools.includes(tool))
-      .map((tool) => withheldFor(name, tool, deps.redact));
-    const listing: ServerListing = { name, status: "connected", protocol: connection.protocol, tools, withheld };
-    held.set(name, {
-      listing,
-      generation,
-      raw,
-      content: sha256(toBody(reworded)), // total: a server may list what is nested too deeply to be written out
-      digests: digestsOf(tools),
-    });
-    return listing;
-  }
-
-  /** C1 */
-  function failed(name: string, problem: string): ServerListing {
-    const last = held.get(name)?.listing;
-    return last ? { ...last, status: "stale", problem } : { name, status: "failed", tools: [], problem };
-  }
-
-  function isDue(name: string): boolean {
-    const last = held.get(name);
-    const connection = deps.servers.connection(name);
-    return last === undefined || connection === undefined || last.generation !== deps.servers.generation(name); // C2
+  /** Threads that begin at the same time store their snapshot once. */
+  function store(snapshot: ToolSnapshot): Promise<void> {
+    const before = storing.get(snapshot.id);
+    if (before !== undefined) return before;
+    const stored = (async () => {
+      await pause(); // to write out a large snapshot is a slice of its own
+      await deps.ledger.putSnapshot(snapshot);
+      await pause();
+    })().finally(() => storing.delete(snapshot.id));
+    storing.set(snapshot.id, stored);
+    return stored;
   }
 
   return {
-    list,
-    due: (names) => names.some(isDue),
-    moved(snapshotId, names) {
-      const made = snapshotId === undefined ? undefined : madeOf.get(snapshotId);
-      return made === undefined || names.some((name) => isDue(name) || held.get(name)?.content !== made.get(name));
-    },
-
-    async assemble(names, previous) {
-      const listings = await Promise.all(
-        names.map((name) => (isDue(name) ? list(name) : Promise.resolve((held.get(name) as Held).listing))),
-      );
-      const carried = listings.map((listing) => carryOver(listing, previous));
-      const known = sameItems(carried, assembledFrom?.listings) ? assembledFrom?.result : undefined; // C5
-      const assembled =
-        known ??
-        assemble(carried, [...builtInTools(deps.config), ...deps.locals], {
-          limits,
-          onInvalid,
-          injected: deps.injected,
-        });
-      assembledFrom = { listings: carried, result: assembled };
-      if (assembled.ok) {
-        remember(madeOf, assembled.snapshot.id, new Map(names.map((name) => [name, held.get(name)?.content])));
-      }
-      return assembled;
-    },
+    ...assembler,
+    list: (name) => listings.list(name),
+    due: (names) => names.some(listings.isDue),
 
     async verify(name) {
-      const listing = await list(name);
-      if (listing.status !== "connected") return { ok: false, problem: listing.problem ?? "it could not be listed" };
-      return { ok: true, digests: (held.get(name) as Held).digests };
+      const listing = await listings.list(name);
+      const digests = listings.last(name)?.digests;
+      if (listing.status !== "connected" || digests === undefined)
+        return { ok: false, problem: listing.problem ?? "it could not be listed" };
+      return { ok: true, digests };
     },
 
-    digests: (name) => held.get(name)?.digests,
+    digests: (name) => listings.last(name)?.digests,
 
     async snapshot(id) {
       const cached = known.get(id);
       if (cached) return cached;
       const loaded = loadSnapshot(await deps.ledger.snapshot(id));
-      if (loaded && loaded.id === id) remember(known, id, loaded);
-      return loaded?.id === id ? loaded : undefined;
+      if (loaded?.id !== id) return undefined;
+      remember(known, id, loaded);
+      return loaded;
     },
 
     async publish(snapshot) {
-      if (!known.has(snapshot.id)) await deps.ledger.putSnapshot(snapshot); // C3
+      if (!known.has(snapshot.id)) await store(snapshot);
       remember(known, snapshot.id, snapshot);
       latest = snapshot;
     },
@@ -179,7 +101,33 @@ export function createCatalog(deps: CatalogDeps): Catalog {
   };
 }
 
-/** A server that never listed in this process, but did earlier in this thread, keeps what that snapshot had. (C1) */
+function createAssembler(deps: CatalogDeps, listings: Listings): Pick<Catalog, "assemble" | "moved"> {
+  /** What each snapshot was made of: the content of every server's list. */
+  const madeOf = new Map<Digest, ReadonlyMap<string, Digest | undefined>>();
+  let last: { readonly listings: readonly ServerListing[]; readonly result: AssembleResult } | undefined;
+  const { limits, onInvalid } = deps.config.catalog;
+  const contentOf = (name: string) => listings.last(name)?.content;
+
+  return {
+    moved(snapshotId, names) {
+      const made = snapshotId === undefined ? undefined : madeOf.get(snapshotId);
+      return made === undefined || names.some((name) => listings.isDue(name) || contentOf(name) !== made.get(name));
+    },
+
+    async assemble(names, previous) {
+      const listed = await Promise.all(names.map((name) => listings.current(name)));
+      const carried = listed.map((listing) => carryOver(listing, previous));
+      const known = sameItems(carried, last?.listings) ? last?.result : undefined;
+      const options = { limits, onInvalid, injected: deps.injected };
+      const result = known ?? assemble(carried, [...builtInTools(deps.config), ...deps.locals], options);
+      last = { listings: carried, result };
+      if (result.ok) remember(madeOf, result.snapshot.id, new Map(names.map((name) => [name, contentOf(name)])));
+      return result;
+    },
+  };
+}
+
+/** A server that never listed in this process, but did earlier in this thread, keeps what that snapshot had. (listing-1) */
 function carryOver(listing: ServerListing, previous: ToolSnapshot | undefined): ServerListing {
   if (listing.status !== "failed" || previous === undefined) return listing;
   const entries = previous.tools.filter((entry) => entry.server === listing.name);
@@ -187,32 +135,9 @@ function carryOver(listing: ServerListing, previous: ToolSnapshot | undefined): 
   return entries.length > 0 ? { ...listing, status: "stale", entries, withheld } : listing;
 }
 
-function withheldFor(server: string, tool: unknown, redact: (text: string) => string): WithheldTool {
-  const name = (tool as { name?: unknown } | null)?.name;
-  const shown = typeof name === "string" ? oneLine(redact(name), 128) : "";
-  return { server, tool: shown, reason: "its definition holds a value that the host keeps secret" };
-}
-
-function rawDigest(tools: readonly unknown[]): Digest | undefined {
-  try {
-    return sha256(JSON.stringify(tools));
-  } catch {
-    return undefined;
-  }
-}
-
 /** The very same objects in the same order: a listing that failed or is stale is a new one each time. */
 function sameItems<T>(some: readonly T[], others: readonly T[] | undefined): boolean {
   return some.length === others?.length && some.every((item, index) => item === others[index]);
-}
-
-function digestsOf(tools: readonly unknown[]): ReadonlyMap<string, Digest> {
-  return new Map(
-    tools.flatMap((raw) => {
-      const name = (raw as { name?: unknown } | null)?.name;
-      return typeof name === "string" ? [[name, toolDigest(raw)] as const] : [];
-    }),
-  );
 }
 
 const SNAPSHOTS_KEPT = 32;
