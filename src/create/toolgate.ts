@@ -8,7 +8,9 @@ import { createSchemaChecker } from "../adapters/schema/checker.js";
 import { GRANT_START } from "../approval/index.js";
 import type { Config, OperationView } from "../contracts/index.js";
 import type { Servers } from "../contracts/servers.js";
-import { buildGraph, createCatalog, type GraphPorts } from "../graph/index.js";
+import { builtInTools } from "../execution/built-ins.js";
+import { buildGraph, type GraphPorts } from "../graph/index.js";
+import { createCatalog } from "../listings/catalog.js";
 import { openRedactor } from "../observation/index.js";
 import { toolSettings } from "../policy/index.js";
 import { recordsOf } from "../report/records.js";
@@ -18,7 +20,7 @@ import { once, takeEvery } from "./once.js";
 import type { Toolgate, ToolgateOptions } from "./options.js";
 import { createOwners } from "./owners.js";
 import { openStores, type Stores } from "./stores.js";
-import { after, every } from "./timers.js";
+import { after, every, pause } from "./timers.js";
 
 /** How the servers of a configuration are reached. */
 export type OpenServers = (config: Config, deps: McpDeps) => Servers;
@@ -59,7 +61,8 @@ function connectRooms(
   const background = createBackground();
   const injected = (server: string, tool: string) =>
     Object.keys(toolSettings(settings, { alias: "", server, tool }).inject ?? {});
-  const catalog = createCatalog({ config, servers, ledger, locals, injected, redact });
+  const shown = [...builtInTools(config), ...locals];
+  const catalog = createCatalog({ config, servers, ledger, locals: shown, injected, redact, pause });
   const ports: GraphPorts = {
     config,
     ledger,

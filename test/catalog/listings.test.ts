@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { Config } from "../../src/contracts/index.js";
-import type { Ledger } from "../../src/execution/ledger.js";
-import type { ListPage, ServerConnection, Servers } from "../../src/execution/server.js";
-import { type Catalog, createCatalog } from "../../src/graph/catalog.js";
-import { CHARS_A_SLICE, TOOLS_A_SLICE } from "../../src/graph/slices.js";
+import type { ListPage, ServerConnection, Servers } from "../../src/contracts/servers.js";
+import type { Ledger } from "../../src/ledger/port.js";
+import { type Catalog, createCatalog } from "../../src/listings/catalog.js";
+import { CHARS_A_SLICE, TOOLS_A_SLICE } from "../../src/listings/slices.js";
 import { createRedactor } from "../../src/observation/index.js";
 import { LIMITS, listing, snapshotOf, tool } from "./helpers.js";
 

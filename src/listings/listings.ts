@@ -9,7 +9,7 @@
 
 import { type AssessedTool, listServer, type ServerListing } from "../catalog/index.js";
 import { type Digest, sha256, type WithheldTool } from "../contracts/index.js";
-import type { Servers } from "../execution/server.js";
+import type { Servers } from "../contracts/servers.js";
 import { createToolReader, type ReadTool, type ToolReaderDeps } from "./tool-reader.js";
 
 /** Milliseconds one page of a listing may take. */

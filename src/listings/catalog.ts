@@ -11,8 +11,8 @@ import { createListings, type Listings } from "./listings.js";
 export interface CatalogDeps {
   readonly config: Config;
   readonly servers: Servers;
-  readonly ledger: Ledger;
-  /** The host's own tools. */
+  readonly ledger: Pick<Ledger, "putSnapshot" | "snapshot">;
+  /** The tools that no server lists: the built-ins and the host's own. */
   readonly locals: readonly LocalTool[];
   /** Names of parameters the host injects into a tool. */
   readonly injected: (server: string, tool: string) => readonly string[];
@@ -119,7 +119,7 @@ function createAssembler(deps: CatalogDeps, listings: Listings): Pick<Catalog, "
       const carried = listed.map((listing) => carryOver(listing, previous));
       const known = sameItems(carried, last?.listings) ? last?.result : undefined;
       const options = { limits, onInvalid, injected: deps.injected };
-      const result = known ?? assemble(carried, [...builtInTools(deps.config), ...deps.locals], options);
+      const result = known ?? assemble(carried, deps.locals, options);
       last = { listings: carried, result };
       if (result.ok) remember(madeOf, result.snapshot.id, new Map(names.map((name) => [name, contentOf(name)])));
       return result;
