@@ -70,7 +70,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: "src/contracts/alias.ts",
     find: "sha256(full)",
     replace: "sha256(mapped)",
-    tests: ["test/catalog/assemble.test.ts", "test/catalog/properties.test.ts"],
+    tests: ["test/mutants/alias.test.ts", "test/catalog/assemble.test.ts"],
     tier: "test",
   },
 ];
