@@ -3,11 +3,12 @@
 //
 //   npm run bench:floor [-- --rounds 5 --calls 300 --turns 40 --old DIR]
 //
-//   floor-1. Each agent runs in a process of its own, the agents take turns, and the order changes every round: what else
-//       the machine does weighs on all of them alike. A figure is the median over the rounds.
-//   floor-2. The first 50 calls and the first 10 turns are not counted: the process is still compiling then.
+// Each agent runs in a process of its own, the agents take turns, and the order changes every round, so that whatever else
+// the machine does weighs on all of them alike. A figure is the median over the rounds. The first 50 calls and the first 10
+// turns are not counted, because the process is still compiling then.
 //
-// The floor's saver does not wait for the disk at a commit, because better-sqlite3 is built so that it does not; toolgate's
+// The floor's user turn grows with the thread, because LangGraph's SQLite saver reads back every step to rebuild a messages
+// channel; its ratio is printed and has no bound. The floor's saver does not wait for the disk at a commit, because better-sqlite3 is built so that it does not; toolgate's
 // does. `--old DIR` measures another checkout of toolgate in the same rounds.
 
 import { spawnSync } from "node:child_process";
@@ -63,9 +64,8 @@ const loads: number[] = [];
 try {
   for (let round = 0; round < rounds; round++) {
     for (const [name, measure] of round % 2 === 0 ? agents : [...agents].reverse()) {
-      // floor-1
       const times = measure();
-      rows.get(name)?.call.push(mean(times.calls.slice(CALLS_BEFORE))); // floor-2
+      rows.get(name)?.call.push(mean(times.calls.slice(CALLS_BEFORE)));
       rows.get(name)?.turn.push(mean(times.turns.slice(TURNS_BEFORE)));
     }
     loads.push(loadavg()[0] as number);

@@ -1,7 +1,10 @@
 // Many threads at once on one Postgres, five allowed writes each, through a whole agent with one real server over stdio:
 // writes a second, the time of a call and of a turn, and the ledger's statements for each call.
 //
-//   npx tsx bench/postgres.ts [--threads 50] [--writes 5]
+//   npx tsx bench/postgres.ts [--threads 50] [--writes 5] [--rounds 3] [--old DIR]
+//
+// Then the same load by the public door alone, in processes of their own: all statements of a call, and with `--old` the
+// writes a second of this checkout against those of another one, in turns (postgres-pairs.ts).
 //
 //   P1. A thread is one turn; each of its writes is a response of the model of its own. The scripted model takes no time.
 //   P2. Effects are counted in the server's own log: each operation has one, or the run fails.
@@ -10,7 +13,7 @@
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { availableParallelism, loadavg, tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import pg from "pg";
@@ -20,6 +23,7 @@ import { openPostgres } from "../src/adapters/postgres/open.js";
 import { createToolgate } from "../src/index.js";
 import { scriptedModel } from "../src/testing.js";
 import { startPostgres } from "../test/support/postgres.js";
+import { measurePairs } from "./postgres-pairs.js";
 import { type Count, counter, LAST_ANSWER, OF_A_CALL } from "./statements.js";
 
 /** Statements of the ledger that are stored, for each call. */
@@ -27,10 +31,15 @@ const MOST_STORED = 4;
 const TRIGGER = "mcp__deploy__trigger";
 
 const { values } = parseArgs({
-  options: { threads: { type: "string", default: "50" }, writes: { type: "string", default: "5" } },
+  options: {
+    threads: { type: "string", default: "50" },
+    writes: { type: "string", default: "5" },
+    rounds: { type: "string", default: "3" },
+    old: { type: "string" },
+  },
 });
-const [threads, writes] = [Number(values.threads), Number(values.writes)];
-if (!(threads >= 1) || !(writes >= 1)) throw new Error("give at least one thread and one write");
+const [threads, writes, rounds] = [Number(values.threads), Number(values.writes), Number(values.rounds)];
+if (!(threads >= 1) || !(writes >= 1) || !(rounds >= 1)) throw new Error("give at least one thread, write and round");
 const ids = Array.from({ length: threads }, (_, n) => `thread-${n}`);
 
 interface Run {
@@ -175,7 +184,9 @@ const folder = mkdtempSync(join(tmpdir(), "toolgate-bench-"));
 const server = await startPostgres();
 let kept = false;
 try {
-  kept = report(await measure(await server.freshDatabase(), join(folder, "server.jsonl")));
+  const detailed = report(await measure(await server.freshDatabase(), join(folder, "server.jsonl")));
+  const old = values.old === undefined ? undefined : resolve(values.old);
+  kept = (await measurePairs(server, folder, { threads, writes, rounds, old })) && detailed;
 } catch (error) {
   console.error(error);
 } finally {

@@ -1,10 +1,10 @@
 // Counts what calls cost this process, by wrapping three prototypes for as long as a test file runs: how often SQLite waits
 // for the disk, how often the ledger is read, and how often the schema worker is asked.
 //
-//   cost-1. A wait for the disk (fsync) is counted where SQLite does it in WAL mode: at a commit that wrote something while
+//   cost-1. A wait for the disk (fsync) is counted where SQLite does it in WAL mode: at a commit that changed rows while
 //       `PRAGMA synchronous` was FULL, in a transaction or as a statement of its own, and at an explicit
 //       `wal_checkpoint`. The checkpoints that SQLite makes by itself every 1,000 pages are not counted; with them,
-//       `strace -f -e trace=fsync,fdatasync` shows about 0.15 more a call.
+//       `strace -f -e trace=fsync,fdatasync` showed 13.15 a call where 13 were counted.
 //   cost-2. A read of the ledger is a transaction that wrote nothing, or a SELECT outside of a transaction, of any table
 //       but the checkpointer's two and the result store's.
 //

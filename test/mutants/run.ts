@@ -1,8 +1,9 @@
 // A copy of the sources and tests, in which one text at a time is replaced and test files are run.
 //
-//   mutants-1. A mutant whose text does not stand exactly once in its file is an error, not a mutant that is found.
-//   mutants-2. A mutant is found only where a test failed. Files that could not be loaded, or in which no test ran, are an
-//       error: the change was not one that a host could run with.
+//   mutants-1. A mutant whose text does not stand exactly once in its file is an error, not a mutant that is noticed.
+//
+// A mutant is noticed only where a test failed. Files that could not be loaded, or in which no test ran, are an error: the
+// change was not one that a host could run with.
 
 import { spawnSync } from "node:child_process";
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
@@ -38,7 +39,7 @@ export interface Verdict {
 }
 
 export interface Copy {
-  /** Runs test files as the sources are. Throws where one cannot be loaded. (mutants-2) */
+  /** Runs test files as the sources are. Throws where one cannot be loaded. */
   run(tests: readonly string[]): Verdict;
   /** Runs a mutant's test files with its change made, and takes the change back. */
   runMutant(mutant: Mutant): Verdict;
@@ -97,7 +98,7 @@ function runTests(folder: string, tests: readonly string[]): Verdict {
   for (const test of tests) {
     const file = report.testResults.find(({ name }) => name.endsWith(`/${test}`));
     if (file && file.assertionResults.length > 0) continue;
-    throw new Error(`no test of ${test} ran: ${file?.message ?? "there is no such file"}`); // mutants-2
+    throw new Error(`no test of ${test} ran: ${file?.message ?? "there is no such file"}`);
   }
   const failed = report.testResults.flatMap(({ assertionResults }) =>
     assertionResults.filter(({ status }) => status === "failed").map(({ fullName }) => fullName),
