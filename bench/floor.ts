@@ -8,8 +8,9 @@
 // turns are not counted, because the process is still compiling then.
 //
 // The floor's user turn grows with the thread, because LangGraph's SQLite saver reads back every step to rebuild a messages
-// channel; its ratio is printed and has no bound. The floor's saver does not wait for the disk at a commit, because better-sqlite3 is built so that it does not; toolgate's
-// does. `--old DIR` measures another checkout of toolgate in the same rounds.
+// channel; its ratio is printed and has no bound. The floor's saver does not wait for the disk at a commit, because
+// better-sqlite3 is built so that it does not; toolgate's does. `--old DIR` measures another checkout of toolgate in the
+// same rounds.
 
 import { spawnSync } from "node:child_process";
 import { availableParallelism, loadavg } from "node:os";

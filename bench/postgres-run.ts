@@ -9,12 +9,12 @@ import { fileURLToPath } from "node:url";
 import pg from "pg";
 import { readLog } from "../servers/log.js";
 import { createToolgate } from "../src/index.js";
-import { scriptedModel } from "../src/testing.js";
+import { type ScriptedRequest, type ScriptStep, scriptedModel } from "../src/testing.js";
 
 export interface Load {
   readonly writesPerSecond: number;
   readonly cpuMsPerCall: number;
-  /** Statements a call, by what they are about. */
+  /** Statements of one call among many in one turn, by what they are about: the difference of two turns. */
   readonly statements: Readonly<Record<Kind, number>>;
 }
 
@@ -26,6 +26,8 @@ export type Kind =
   | "results"
   | "other";
 
+/** Calls of the two turns whose statements are compared. */
+const [FEW, MANY] = [5, 25];
 const TRIGGER = "mcp__deploy__trigger";
 const [url, log, ...numbers] = process.argv.slice(2) as [string, string, ...string[]];
 const [threads, writes] = numbers.map(Number) as [number, number];
@@ -33,9 +35,9 @@ const calls = threads * writes;
 
 function kindOf(text: string): Kind {
   const stores = /\b(?:INSERT|UPDATE|DELETE)\b/i.test(text);
+  if (/checkpoint/.test(text)) return stores ? "checkpoints, writes" : "checkpoints, reads";
   if (/toolgate_(?:results|bodies)\b/.test(text)) return "results";
   if (/toolgate_/.test(text)) return stores ? "ledger, writes" : "ledger, reads";
-  if (/checkpoint/.test(text)) return stores ? "checkpoints, writes" : "checkpoints, reads";
   return "other";
 }
 
@@ -59,29 +61,39 @@ const toolgate = await createToolgate({
     },
     permissions: { allow: [TRIGGER] },
     approvals: { secret: "a-secret-for-measuring-that-is-long-enough" },
-    limits: { calls: writes, writes, modelRequests: writes + 1, wallMs: 3_600_000 },
+    limits: { calls: MANY + writes, writes: MANY + writes, modelRequests: MANY + writes, wallMs: 3_600_000 },
     store: { kind: "postgres", url },
   },
-  model: scriptedModel([
-    ...Array.from({ length: writes }, (_, n) => ({ calls: [{ name: TRIGGER, args: { environment: `e${n}` } }] })),
-    { say: "Done." },
-  ]),
+  model: scriptedModel(Array.from({ length: MANY + writes }, () => nextStep)),
 });
-const turn = (thread: string) =>
+
+/** As many calls as the question names, one in each response. */
+function nextStep({ messages }: ScriptedRequest): ScriptStep {
+  const asked = Number(messages.find((message) => message.getType() === "human")?.text);
+  const made = messages.filter((message) => message.getType() === "tool").length;
+  return made < asked ? { calls: [{ name: TRIGGER, args: { environment: `e${made}` } }] } : { say: "Done." };
+}
+
+const turn = (thread: string, asked: number) =>
   toolgate.graph.invoke(
-    { messages: [{ role: "user", content: "Deploy everywhere." }] },
+    { messages: [{ role: "user", content: String(asked) }] },
     { configurable: { thread_id: thread }, durability: "sync" },
   );
+const statementsOf = async (thread: string, asked: number) => {
+  counts.clear();
+  await turn(thread, asked);
+  return new Map(counts);
+};
 
-for (const thread of ["first", "second", "third"]) await turn(thread); // starts the server, makes the tables, compiles
+for (const thread of ["first", "second"]) await turn(thread, writes); // starts the server, makes the tables, compiles
+const few = await statementsOf("few", FEW);
+const many = await statementsOf("many", MANY);
 const before = readLog(log, "effect").length;
-counts.clear();
 const cpu = process.cpuUsage();
 const started = performance.now();
-await Promise.all(Array.from({ length: threads }, (_, n) => turn(`thread-${n}`)));
+await Promise.all(Array.from({ length: threads }, (_, n) => turn(`thread-${n}`, writes)));
 const seconds = (performance.now() - started) / 1_000;
 const { user, system } = process.cpuUsage(cpu);
-const counted = new Map(counts);
 await toolgate.close();
 
 const effects = readLog(log, "effect").slice(before);
@@ -95,7 +107,7 @@ const load: Load = {
   cpuMsPerCall: (user + system) / 1_000 / calls,
   statements: Object.fromEntries(
     (["ledger, reads", "ledger, writes", "checkpoints, reads", "checkpoints, writes", "results", "other"] as const).map(
-      (kind) => [kind, (counted.get(kind) ?? 0) / calls],
+      (kind) => [kind, ((many.get(kind) ?? 0) - (few.get(kind) ?? 0)) / (MANY - FEW)],
     ),
   ) as Record<Kind, number>,
 };
