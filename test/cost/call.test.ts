@@ -26,7 +26,7 @@ test.fails("a call within a turn reads the ledger at most 5 times", () => {
 
 // The same arguments are checked again in gate, execute and observe today: 3 trips a call.
 test.fails("a call within a turn asks the schema worker once", () => {
-  expect(cost.call.workerTrips).toBe(1);
+  expect(cost.call.workerTrips).toBeLessThanOrEqual(1);
 });
 
 test("a call waits for the disk, reads the ledger and has its arguments checked at least once", () => {

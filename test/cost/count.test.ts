@@ -16,7 +16,7 @@ beforeEach(() => {
   db.pragma("journal_mode = WAL");
   db.pragma("synchronous = FULL");
   db.exec("CREATE TABLE threads (id TEXT); CREATE TABLE checkpoints (id TEXT); INSERT INTO threads VALUES ('a')");
-  counter = startCounting();
+  counter = startCounting(folder);
 });
 afterEach(() => {
   counter.restore();

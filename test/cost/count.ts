@@ -8,7 +8,8 @@
 //   cost-2. A read of the ledger is a transaction that wrote nothing, or a SELECT outside of a transaction, of any table
 //       but the checkpointer's two and the result store's.
 //
-// Statements of every connection of this process count, whichever module opened it.
+// Statements of every connection to a file of the given folder count, whichever module opened it; what agents of other
+// tests in this process may still do does not.
 
 import { Worker } from "node:worker_threads";
 import Database from "better-sqlite3";
@@ -36,7 +37,8 @@ const OTHER_TABLES = /\b(?:FROM|INTO|UPDATE)\s+(?:checkpoints|writes|results|bod
 const READS = /^\s*(?:SELECT|WITH)\b/i;
 const FULL = 2;
 
-export function startCounting(): Counter {
+/** `folder` holds the databases whose statements are counted. */
+export function startCounting(folder: string): Counter {
   let fsyncs = 0;
   let ledgerReads = 0;
   let workerTrips = 0;
@@ -57,8 +59,8 @@ export function startCounting(): Counter {
   const waits = (db: Database.Database) => ask<number>(db, "PRAGMA synchronous") >= FULL; // cost-1
 
   const around = (statement: Statement, run: () => unknown): unknown => {
-    if (quiet) return run();
     const { source, database: db } = statement;
+    if (quiet || !db.name.startsWith(folder)) return run();
     const before = db.inTransaction;
     const ends = before && /^\s*(?:COMMIT|END)\b/i.test(source);
     const alone = !before && !READS.test(source) && !/^\s*(?:BEGIN|PRAGMA)\b/i.test(source);
