@@ -21,7 +21,7 @@ import {
 import { SqliteSaver } from "@langchain/langgraph-checkpoint-sqlite";
 import Database from "better-sqlite3";
 import { z } from "zod";
-import { openCheckpointer } from "../src/adapters/store/checkpointer.js";
+import { openCheckpointer } from "../src/adapters/sqlite/checkpointer.js";
 
 const SUMMARY = {
   id: "a".repeat(64),

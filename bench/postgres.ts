@@ -18,7 +18,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import pg from "pg";
 import { readLog } from "../servers/log.js";
-import { createOwner } from "../src/adapters/ledger/owner.js";
+import { createOwner } from "../src/adapters/process/owner.js";
 import { openPostgres } from "../src/adapters/postgres/open.js";
 import { createToolgate } from "../src/index.js";
 import { scriptedModel } from "../src/testing.js";

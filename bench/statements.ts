@@ -5,7 +5,7 @@
 // makes one new version of its thread, and so does each heartbeat that found a thread to hold.
 
 import { AsyncLocalStorage } from "node:async_hooks";
-import type { Ledger, ModelRequestRecord } from "../src/execution/ledger.js";
+import type { Ledger, ModelRequestRecord } from "../src/ledger/port.js";
 
 /** The methods that a call's life consists of. */
 export const OF_A_CALL = ["propose", "claim", "begin", "settle"];

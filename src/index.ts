@@ -10,22 +10,22 @@ import Database from "better-sqlite3";
 import { checkConfig } from "./adapters/config/check.js";
 import { parseStrictJson } from "./adapters/config/json.js";
 import { type Loaded, readConfig, resolveConfig } from "./adapters/config/load.js";
-import { createMemoryLedger } from "./adapters/ledger/memory.js";
-import { createOwner } from "./adapters/ledger/owner.js";
-import { createSqliteLedger, sqliteHolds } from "./adapters/ledger/sqlite.js";
+import { createMemoryLedger } from "./adapters/memory/tables.js";
+import { createOwner } from "./adapters/process/owner.js";
+import { createSqliteLedger, sqliteHolds } from "./adapters/sqlite/ledger.js";
 import { createServers } from "./adapters/mcp/servers.js";
 import { resolveModel } from "./adapters/model/resolve.js";
 import { openPostgres } from "./adapters/postgres/open.js";
 import { createSchemaChecker } from "./adapters/schema/checker.js";
-import { CheckpointSerializer } from "./adapters/store/checkpoint-serde.js";
-import { openCheckpointer } from "./adapters/store/checkpointer.js";
-import { makeFolder } from "./adapters/store/folder.js";
-import { createMemoryResults } from "./adapters/store/results-memory.js";
-import { createSqliteResults } from "./adapters/store/results-sqlite.js";
+import { CheckpointSerializer } from "./langgraph/serde.js";
+import { openCheckpointer } from "./adapters/sqlite/checkpointer.js";
+import { makeFolder } from "./adapters/sqlite/folder.js";
+import { createMemoryResults } from "./adapters/memory/results.js";
+import { createSqliteResults } from "./adapters/sqlite/results.js";
 import { GRANT_START } from "./approval/index.js";
 import type { LocalTool } from "./catalog/index.js";
 import { type Config, type Finding, type JsonObject, ToolgateError, type ToolSnapshot } from "./contracts/index.js";
-import type { Ledger, LedgerDeps } from "./execution/ledger.js";
+import type { Ledger, LedgerDeps } from "./ledger/port.js";
 import {
   BUILT_INS,
   buildGraph,
@@ -61,7 +61,7 @@ export {
   ToolsReport,
   UnknownItem,
 } from "./contracts/index.js";
-export type { Ledger } from "./execution/ledger.js";
+export type { Ledger } from "./ledger/port.js";
 export type { Records } from "./graph/index.js";
 
 export interface ToolgateOptions {

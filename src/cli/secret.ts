@@ -18,7 +18,7 @@ import {
   writeSync,
 } from "node:fs";
 import { join } from "node:path";
-import { folderOf, makeFolder } from "../adapters/store/folder.js";
+import { folderOf, makeFolder } from "../adapters/sqlite/folder.js";
 import { type Config, ToolgateError } from "../contracts/index.js";
 
 const NAME = "secret";

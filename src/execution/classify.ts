@@ -8,7 +8,7 @@
 //       `isError`, success.
 
 import type { EffectClass, Evidence, JsonObject, Outcome, OutcomeStatus, SettledReason } from "../contracts/index.js";
-import type { CallEvidence } from "./server.js";
+import type { CallEvidence } from "../contracts/servers.js";
 
 /** What the host declared of the tool that bears on how its answers are read. */
 export interface Terms {

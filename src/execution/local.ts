@@ -3,7 +3,7 @@
 //   T1. Returned is `ok`; threw is `failed` for a read and `result_unknown` for a write; past its deadline likewise
 //       `unavailable` and `result_unknown`, and what comes later is late evidence.
 
-import type { Call, CallEvidence } from "./server.js";
+import type { Call, CallEvidence } from "../contracts/servers.js";
 
 export interface LocalCallOptions {
   readonly deadlineMs: number;

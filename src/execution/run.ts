@@ -21,8 +21,8 @@ import {
   ToolgateError,
 } from "../contracts/index.js";
 import { classify, type Findings, type Terms } from "./classify.js";
-import type { BeginResult, Ledger, Settlement } from "./ledger.js";
-import type { Call, CallEvidence } from "./server.js";
+import type { BeginResult, Ledger, Settlement } from "../ledger/port.js";
+import type { Call, CallEvidence } from "../contracts/servers.js";
 
 /** Milliseconds between two tries to store an outcome. */
 const RETRY_MS = 250;

@@ -4,10 +4,10 @@
 import { AIMessage } from "@langchain/core/messages";
 import { type BaseCheckpointSaver, END, type LangGraphRunnableConfig, START, StateGraph } from "@langchain/langgraph";
 import { ToolgateError } from "../contracts/index.js";
-import { threadOf } from "./batch.js";
-import { held, leaseOf } from "./held.js";
+import { threadOf } from "../gate/batch.js";
+import { held, leaseOf } from "../langgraph/held-graph.js";
 import type { Host } from "./host.js";
-import { lapsed } from "./lease.js";
+import { lapsed } from "../langgraph/thread-lease.js";
 import { approval } from "./nodes/approval.js";
 import { discover, serversInUse } from "./nodes/discover.js";
 import { execute } from "./nodes/execute.js";

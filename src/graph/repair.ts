@@ -6,7 +6,7 @@
 
 import { AIMessage, type BaseMessage, RemoveMessage, ToolMessage } from "@langchain/core/messages";
 import type { Owner } from "../contracts/index.js";
-import { loadBatch } from "./batch.js";
+import { loadBatch } from "../gate/batch.js";
 import type { Host } from "./host.js";
 import { callsOf, withArguments } from "./messages.js";
 import { highestSeq, messageOf, settleAll, unknownWrites } from "./nodes/observe.js";

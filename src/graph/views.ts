@@ -1,8 +1,8 @@
 // Views: what the state shows of a batch. For people and edges; nothing is ever allowed because of one (G9).
 
 import { type OperationRow, type Outcome, oneLine } from "../contracts/index.js";
-import type { Standing } from "../execution/ledger.js";
-import type { Batch, BatchCall } from "./batch.js";
+import type { Standing } from "../ledger/port.js";
+import type { Batch, BatchCall } from "../gate/batch.js";
 import type { HaltView, OperationView } from "./state.js";
 
 /** Views of a batch as it is judged. `replayed` says which of the settled ones an earlier run settled. */

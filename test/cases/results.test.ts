@@ -5,7 +5,7 @@ import { createHash } from "node:crypto";
 import { type CheckpointMetadata, emptyCheckpoint } from "@langchain/langgraph-checkpoint";
 import Database from "better-sqlite3";
 import { describe, expect, test } from "vitest";
-import { openCheckpointer } from "../../src/adapters/store/checkpointer.js";
+import { openCheckpointer } from "../../src/adapters/sqlite/checkpointer.js";
 import { bench } from "../support/agent.js";
 import { answers, called, goesOn, left, said, startHostile, tools } from "./support.js";
 

@@ -2,9 +2,9 @@
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createMemoryLedger } from "../../src/adapters/ledger/memory.js";
-import { createSqliteLedger } from "../../src/adapters/ledger/sqlite.js";
-import type { Ledger, LedgerDeps } from "../../src/execution/ledger.js";
+import { createMemoryLedger } from "../../src/adapters/memory/tables.js";
+import { createSqliteLedger } from "../../src/adapters/sqlite/ledger.js";
+import type { Ledger, LedgerDeps } from "../../src/ledger/port.js";
 import { type Model, steps } from "./ledger-steps.js";
 import { query, START } from "./ledger-world.js";
 import { postgresWorlds } from "./postgres-worlds.js";

@@ -3,7 +3,7 @@
 import fc from "fast-check";
 import { expect } from "vitest";
 import { type Digest, type Operation, type Outcome, rejected, sha256 } from "../../src/contracts/index.js";
-import type { Asked, ClaimResult, Ledger, NewRequest } from "../../src/execution/ledger.js";
+import type { Asked, ClaimResult, Ledger, NewRequest } from "../../src/ledger/port.js";
 import {
   batch,
   FAILED,

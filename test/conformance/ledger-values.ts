@@ -1,7 +1,7 @@
 // Arbitrary nouns for properties: anything the contracts allow, within the sizes a test can afford.
 
 import fc from "fast-check";
-import type { Question } from "../../src/adapters/ledger/tables.js";
+import type { Question } from "../../src/ledger/tables.js";
 import {
   type Operation,
   type OperationRow,
@@ -14,7 +14,7 @@ import {
   SettledReason,
   type Verdict,
 } from "../../src/contracts/index.js";
-import type { ModelRequestRecord } from "../../src/execution/ledger.js";
+import type { ModelRequestRecord } from "../../src/ledger/port.js";
 
 const hex = fc.constantFrom(..."0123456789abcdef");
 export const digests = fc.array(hex, { minLength: 64, maxLength: 64 }).map((digits) => digits.join(""));

@@ -23,7 +23,7 @@ import type {
   LedgerDeps,
   NewRequest,
   StandingQuery,
-} from "../../src/execution/ledger.js";
+} from "../../src/ledger/port.js";
 
 export type MakeLedger = (deps: LedgerDeps) => Ledger | Promise<Ledger>;
 

@@ -1,5 +1,5 @@
-import { createMemoryLedger } from "../../src/adapters/ledger/memory.js";
-import { createSqliteLedger } from "../../src/adapters/ledger/sqlite.js";
+import { createMemoryLedger } from "../../src/adapters/memory/tables.js";
+import { createSqliteLedger } from "../../src/adapters/sqlite/ledger.js";
 import { ledgerSuite } from "./ledger.js";
 import { postgresWorlds } from "./postgres-worlds.js";
 

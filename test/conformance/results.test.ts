@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
-import { createMemoryResults } from "../../src/adapters/store/results-memory.js";
-import { createSqliteResults } from "../../src/adapters/store/results-sqlite.js";
+import { createMemoryResults } from "../../src/adapters/memory/results.js";
+import { createSqliteResults } from "../../src/adapters/sqlite/results.js";
 import { postgresWorlds } from "./postgres-worlds.js";
 import { resultsSuite } from "./results.js";
 

@@ -2,11 +2,11 @@
 //
 // The adapter is made by a factory from configs. The servers are real ones; what reached them is read from their log.
 //
-//   S1–S5 as in `src/execution/server.ts`.
+//   S1–S5 as in `src/contracts/servers.ts`.
 
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import type { ServerConfig } from "../../src/contracts/index.js";
-import type { CallEvidence, CallRequest, ServerConnection, Servers } from "../../src/execution/server.js";
+import type { CallEvidence, CallRequest, ServerConnection, Servers } from "../../src/contracts/servers.js";
 import { asks, connected, World } from "../support/mcp.js";
 
 export type ServersFactory = (

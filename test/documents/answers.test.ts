@@ -3,9 +3,9 @@
 
 import { describe, expect, test } from "vitest";
 import { definitions } from "../../servers/documents/contracts.js";
-import { createMemoryLedger } from "../../src/adapters/ledger/memory.js";
-import { createOwner } from "../../src/adapters/ledger/owner.js";
-import type { Ledger } from "../../src/execution/ledger.js";
+import { createMemoryLedger } from "../../src/adapters/memory/tables.js";
+import { createOwner } from "../../src/adapters/process/owner.js";
+import type { Ledger } from "../../src/ledger/port.js";
 import { bench, type Turn } from "../support/agent.js";
 import { formatProblems } from "../support/provider-format.js";
 import { answer, answers, call, DONE, desk, outcomes, READ, SAMPLED, SEARCH, said, save, toolText } from "./desk.js";

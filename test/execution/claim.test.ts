@@ -3,8 +3,8 @@
 
 import { describe, expect, test } from "vitest";
 import { sha256, type Verdict } from "../../src/contracts/index.js";
-import { type ClaimFacts, type Ruling, rule } from "../../src/execution/claim.js";
-import type { Asked } from "../../src/execution/ledger.js";
+import { type ClaimFacts, type Ruling, rule } from "../../src/ledger/admission.js";
+import type { Asked } from "../../src/ledger/port.js";
 import { operation, START, TOOL } from "../conformance/ledger-world.js";
 
 const save = operation({ decision: "ask" });

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { foundIn, readBackArguments } from "../../src/execution/readback.js";
+import { foundIn, readBackArguments } from "../../src/execution/reconcile-facts.js";
 
 const WRITE = { id: "a".repeat(64), arguments: { filename: "a.md", at: { line: 3 }, none: null } };
 

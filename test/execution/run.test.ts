@@ -2,13 +2,13 @@
 // behind the port are fakes that answer when the test says so.
 
 import { describe, expect, test } from "vitest";
-import { createMemoryLedger } from "../../src/adapters/ledger/memory.js";
+import { createMemoryLedger } from "../../src/adapters/memory/tables.js";
 import { type Operation, sha256, ToolgateError } from "../../src/contracts/index.js";
 import type { Findings } from "../../src/execution/classify.js";
-import type { Ledger } from "../../src/execution/ledger.js";
+import type { Ledger } from "../../src/ledger/port.js";
 import { type LocalCallOptions, localCall } from "../../src/execution/local.js";
 import { type Dispatch, inOrder, type RunDeps, runBatch } from "../../src/execution/run.js";
-import type { Call, CallEvidence } from "../../src/execution/server.js";
+import type { Call, CallEvidence } from "../../src/contracts/servers.js";
 import {
   batch,
   claimOne,

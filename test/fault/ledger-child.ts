@@ -6,8 +6,8 @@
 
 import { once } from "node:events";
 import { createInterface } from "node:readline";
-import { createOwner } from "../../src/adapters/ledger/owner.js";
-import { createSqliteLedger } from "../../src/adapters/ledger/sqlite.js";
+import { createOwner } from "../../src/adapters/process/owner.js";
+import { createSqliteLedger } from "../../src/adapters/sqlite/ledger.js";
 import { batch, operation } from "../conformance/ledger-world.js";
 
 const [mode = "", path = "", count = "0"] = process.argv.slice(2);

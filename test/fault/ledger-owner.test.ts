@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { createOwner } from "../../src/adapters/ledger/owner.js";
+import { createOwner } from "../../src/adapters/process/owner.js";
 import { type Owner, sha256 } from "../../src/contracts/index.js";
 import { type Child, startChild } from "./ledger-processes.js";
 

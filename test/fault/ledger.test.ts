@@ -5,10 +5,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { createOwner } from "../../src/adapters/ledger/owner.js";
-import { createSqliteLedger } from "../../src/adapters/ledger/sqlite.js";
+import { createOwner } from "../../src/adapters/process/owner.js";
+import { createSqliteLedger } from "../../src/adapters/sqlite/ledger.js";
 import { ToolgateError } from "../../src/contracts/index.js";
-import type { LedgerDeps } from "../../src/execution/ledger.js";
+import type { LedgerDeps } from "../../src/ledger/port.js";
 import {
   approve,
   batch,

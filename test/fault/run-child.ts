@@ -4,11 +4,11 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { type BaseCheckpointSaver, Command, MemorySaver } from "@langchain/langgraph";
-import { createOwner } from "../../src/adapters/ledger/owner.js";
-import { createSqliteLedger } from "../../src/adapters/ledger/sqlite.js";
+import { createOwner } from "../../src/adapters/process/owner.js";
+import { createSqliteLedger } from "../../src/adapters/sqlite/ledger.js";
 import { ScriptedModel } from "../../src/adapters/model/scripted.js";
-import { openCheckpointer } from "../../src/adapters/store/checkpointer.js";
-import type { Ledger } from "../../src/execution/ledger.js";
+import { openCheckpointer } from "../../src/adapters/sqlite/checkpointer.js";
+import type { Ledger } from "../../src/ledger/port.js";
 import { createToolgate } from "../../src/index.js";
 import type { Plan, Point, Said } from "./run-plan.js";
 

@@ -1,6 +1,6 @@
 // What `run-child.ts` is told to do, as JSON in its first argument.
 
-import type { Ledger } from "../../src/execution/ledger.js";
+import type { Ledger } from "../../src/ledger/port.js";
 
 /** A point of a run. Named by a call of the ledger's port, or by the n-th request of the model. */
 export type Point =

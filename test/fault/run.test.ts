@@ -6,8 +6,8 @@
 
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { createOwner } from "../../src/adapters/ledger/owner.js";
-import { createSqliteLedger } from "../../src/adapters/ledger/sqlite.js";
+import { createOwner } from "../../src/adapters/process/owner.js";
+import { createSqliteLedger } from "../../src/adapters/sqlite/ledger.js";
 import { type Agent, bench, type Steps, stdio, type Turn } from "../support/agent.js";
 import { formatProblems } from "../support/provider-format.js";
 import type { Plan, Point } from "./run-plan.js";

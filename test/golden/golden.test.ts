@@ -12,7 +12,7 @@ import { Command } from "@langchain/langgraph";
 import Database from "better-sqlite3";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { readLog } from "../../servers/log.js";
-import { SCHEMA_VERSION } from "../../src/adapters/ledger/schema.js";
+import { SCHEMA_VERSION } from "../../src/adapters/sqlite/schema.js";
 import { STATE_VERSION } from "../../src/graph/state.js";
 import { createToolgate, type Toolgate } from "../../src/index.js";
 import { formatProblems } from "../support/provider-format.js";

@@ -6,9 +6,9 @@ import { tool } from "@langchain/core/tools";
 import { Command } from "@langchain/langgraph";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { createMemoryLedger } from "../../src/adapters/ledger/memory.js";
-import { createOwner } from "../../src/adapters/ledger/owner.js";
-import type { Ledger } from "../../src/execution/ledger.js";
+import { createMemoryLedger } from "../../src/adapters/memory/tables.js";
+import { createOwner } from "../../src/adapters/process/owner.js";
+import type { Ledger } from "../../src/ledger/port.js";
 import { type Agent, bench, type Steps, stdio, type Turn } from "../support/agent.js";
 import { formatProblems } from "../support/provider-format.js";
 

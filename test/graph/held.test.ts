@@ -15,8 +15,8 @@ import {
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { type Owner, RUN } from "../../src/contracts/index.js";
-import { savesOf } from "../../src/graph/fenced.js";
-import type { Lease } from "../../src/graph/lease.js";
+import { savesOf } from "../../src/langgraph/fenced-saver.js";
+import type { Lease } from "../../src/langgraph/thread-lease.js";
 import { type Agent, bench, type Steps, stdio } from "../support/agent.js";
 
 const b = bench();

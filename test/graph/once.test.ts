@@ -7,7 +7,7 @@ import { AIMessage, type BaseMessage, RemoveMessage } from "@langchain/core/mess
 import { Command } from "@langchain/langgraph";
 import Database from "better-sqlite3";
 import { describe, expect, test } from "vitest";
-import { openCheckpointer } from "../../src/adapters/store/checkpointer.js";
+import { openCheckpointer } from "../../src/adapters/sqlite/checkpointer.js";
 import { type Agent, bench } from "../support/agent.js";
 import { formatProblems } from "../support/provider-format.js";
 import { asked, checkpoints, effects, outcomes, type Saved, start, thread, yes } from "./branches.js";

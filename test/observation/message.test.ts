@@ -4,7 +4,7 @@ import { SqliteSaver } from "@langchain/langgraph-checkpoint-sqlite";
 import Database from "better-sqlite3";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { openCheckpointer } from "../../src/adapters/store/checkpointer.js";
+import { openCheckpointer } from "../../src/adapters/sqlite/checkpointer.js";
 import { hasHidden, type Outcome, type RejectedReason } from "../../src/contracts/index.js";
 import { type Observed, toolMessage } from "../../src/observation/index.js";
 import { local, ok, operation, returned, text } from "./fixtures.js";

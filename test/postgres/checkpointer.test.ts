@@ -15,7 +15,7 @@ import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
 import pg from "pg";
 import { afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { CheckpointSerializer } from "../../src/adapters/store/checkpoint-serde.js";
+import { CheckpointSerializer } from "../../src/langgraph/serde.js";
 import { hosts } from "./hosts.js";
 
 const at = hosts();

@@ -3,14 +3,14 @@
 import fc from "fast-check";
 import pg from "pg";
 import { describe, expect, it } from "vitest";
-import { createLedger } from "../../src/adapters/ledger/core.js";
-import { get, type Question, type Steps, type Store, type Tables } from "../../src/adapters/ledger/tables.js";
+import { createLedger } from "../../src/ledger/ledger.js";
+import type { Question, Store, Tables } from "../../src/ledger/tables.js";
 import { type Connection, connect } from "../../src/adapters/postgres/connection.js";
 import { key } from "../../src/adapters/postgres/keys.js";
 import { alone } from "../../src/adapters/postgres/schema.js";
 import { postgresStore } from "../../src/adapters/postgres/store.js";
 import type { OperationRow, Verdict } from "../../src/contracts/index.js";
-import type { ModelRequestRecord } from "../../src/execution/ledger.js";
+import type { ModelRequestRecord } from "../../src/ledger/port.js";
 import { modelRequests, questionsAbout, rows } from "../conformance/ledger-values.js";
 import {
   approve,
@@ -163,11 +163,11 @@ describe("Postgres store: load(save(x)) equals x (C136)", () => {
       const after = { ...changed, threadId, scope, turnId, createdAt };
       const reach = { threads: [threadId], operations: [of.id] };
       for (const row of [first, after]) {
-        await store.write(reach, (tables) => get(tables.putRow(row)));
-        expect(await store.read({ operations: [of.id] }, (tables) => get(tables.row(of.id)))).toEqual(row);
+        await store.write(reach, (tables) => tables.putRow(row));
+        expect(await store.read({ operations: [of.id] }, (tables) => tables.row(of.id))).toEqual(row);
       }
       const history = { history: { threadId, turnId } };
-      expect(await store.read(history, (tables) => get(tables.rowsOfThread(threadId, turnId)))).toContainEqual(after);
+      expect(await store.read(history, (tables) => tables.rowsOfThread(threadId, turnId))).toContainEqual(after);
     };
     await fc.assert(fc.asyncProperty(fc.tuple(rows, rows), body), runs);
   });
@@ -179,18 +179,16 @@ describe("Postgres store: load(save(x)) equals x (C136)", () => {
       const answeredAt = { at: elapsed + 1, elapsed };
       const approvalId = `${request.approvalId}${asked++}`;
       const question = { ...rest, request: { ...request, approvalId } };
-      await store.write({ threads: [row.threadId], operations: [row.operation.id] }, function* (tables) {
-        yield* get(tables.putRow(row));
-        yield* get(tables.addQuestion(question));
+      await store.write({ threads: [row.threadId], operations: [row.operation.id] }, (tables) => {
+        tables.putRow(row);
+        tables.addQuestion(question);
       });
-      const stored = () => store.read({ approvals: [approvalId] }, (tables) => get(tables.question(approvalId)));
+      const stored = () => store.read({ approvals: [approvalId] }, (tables) => tables.question(approvalId));
       expect(await stored()).toEqual(question);
-      await store.write({ approvals: [approvalId] }, (tables) =>
-        get(tables.setVerdict(approvalId, verdict, answeredAt)),
-      );
+      await store.write({ approvals: [approvalId] }, (tables) => tables.setVerdict(approvalId, verdict, answeredAt));
       const answered = { ...question, verdict, answered: answeredAt };
       expect(await stored()).toEqual(answered);
-      await store.write({ approvals: [approvalId] }, (tables) => get(tables.consume(approvalId)));
+      await store.write({ approvals: [approvalId] }, (tables) => tables.consume(approvalId));
       expect(await stored()).toEqual({ ...answered, consumed: true });
     };
     await fc.assert(fc.asyncProperty(questions, body), runs);
@@ -202,13 +200,13 @@ describe("Postgres store: load(save(x)) equals x (C136)", () => {
       const { threadId, turnId, requestId, proposal } = record;
       const proposals = proposal ? [proposal.proposalId] : [];
       await store.write({ threads: [threadId], request: requestId, proposals }, (tables) =>
-        get(tables.addModelRequest(record)),
+        tables.addModelRequest(record),
       );
       const requests = { requests: { threadId, turnId } };
-      const stored = await store.read(requests, (tables) => get(tables.modelRequests(threadId, turnId)));
+      const stored = await store.read(requests, (tables) => tables.modelRequests(threadId, turnId));
       expect(stored.find((one) => one.requestId === requestId)).toEqual(record);
       if (!proposal) return;
-      expect(await store.read({ proposals }, (tables) => get(tables.proposal(proposal.proposalId)))).toEqual(proposal);
+      expect(await store.read({ proposals }, (tables) => tables.proposal(proposal.proposalId))).toEqual(proposal);
     };
     const unique = modelRequests.map((record, n = Math.random()) => ({
       ...record,
@@ -345,25 +343,25 @@ describe("hosts that meet", () => {
 
   it("I2 a transaction that looks at what it did not name throws, and stores nothing", async () => {
     const store = await openStore(await fresh());
-    const looks: ((tables: Tables) => Steps<unknown>)[] = [
-      (tables) => get(tables.row(operation().id)),
-      (tables) => get(tables.dispatching("t2")),
-      (tables) => get(tables.unknownWrites()),
-      (tables) => get(tables.holder("t2")),
-      (tables) => get(tables.proposal("p1")),
-      (tables) => get(tables.currentQuestion(operation().id)),
-      (tables) => get(tables.writesAfter("t1", 0)),
-      (tables) => get(tables.turn("t1", "turn-1")),
-      (tables) => get(tables.threads()),
+    const looks: ((tables: Tables) => unknown)[] = [
+      (tables) => tables.row(operation().id),
+      (tables) => tables.dispatching("t2"),
+      (tables) => tables.unknownWrites(),
+      (tables) => tables.holder("t2"),
+      (tables) => tables.proposal("p1"),
+      (tables) => tables.currentQuestion(operation().id),
+      (tables) => tables.writesAfter("t1", 0),
+      (tables) => tables.turn("t1", "turn-1"),
+      (tables) => tables.threads(),
     ];
     for (const look of looks) {
-      const steps = function* (tables: Tables): Steps<unknown> {
-        yield* get(tables.touch("t1", 1));
-        return yield* look(tables);
+      const steps = (tables: Tables): unknown => {
+        tables.touch("t1", 1);
+        return look(tables);
       };
       await expect(store.write({ threads: ["t1"] }, steps)).rejects.toThrow(TypeError);
     }
-    expect(await store.read({ list: true }, (tables) => get(tables.threads()))).toEqual([]);
+    expect(await store.read({ list: true }, (tables) => tables.threads())).toEqual([]);
   });
 });
 

@@ -4,7 +4,7 @@ import type { MemorySaver } from "@langchain/langgraph";
 import type { SchemaChecker } from "../../src/catalog/index.js";
 import type { Config } from "../../src/contracts/index.js";
 import { Config as ConfigSchema } from "../../src/contracts/index.js";
-import type { Servers } from "../../src/execution/server.js";
+import type { Servers } from "../../src/contracts/servers.js";
 import type { OperationView, Records } from "../../src/graph/index.js";
 import { buildGraph, createCatalog, type Host, recordsOf } from "../../src/graph/index.js";
 import type { ResultStore } from "../../src/observation/index.js";

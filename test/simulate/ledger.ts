@@ -1,9 +1,9 @@
 // Ledger: the real rules over the memory store, one for all hosts, each coming to it through its own port, with its own
 // clock and its own eyes. After every call that can change something the rows are looked at.
 
-import { createMemoryLedger } from "../../src/adapters/ledger/memory.js";
+import { createMemoryLedger } from "../../src/adapters/memory/tables.js";
 import type { OperationRow, Owner } from "../../src/contracts/index.js";
-import type { ClaimBatch, ClaimResult, Ledger, Settlement } from "../../src/execution/ledger.js";
+import type { ClaimBatch, ClaimResult, Ledger, Settlement } from "../../src/ledger/port.js";
 import { violate } from "./facts.js";
 import type { Process, World } from "./world.js";
 

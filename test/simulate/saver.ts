@@ -12,7 +12,7 @@ import {
   type CheckpointTuple,
   type PendingWrite,
 } from "@langchain/langgraph-checkpoint";
-import { CheckpointSerializer } from "../../src/adapters/store/checkpoint-serde.js";
+import { CheckpointSerializer } from "../../src/langgraph/serde.js";
 import type { Process } from "./world.js";
 
 export function createSaver(): MemorySaver {

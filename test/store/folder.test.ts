@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { makeFolder } from "../../src/adapters/store/folder.js";
+import { makeFolder } from "../../src/adapters/sqlite/folder.js";
 
 test("missing parents are made for their user alone, and what is there stays", () => {
   const base = mkdtempSync(join(tmpdir(), "toolgate-folder-"));

@@ -9,7 +9,7 @@
 import { realpathSync, statSync } from "node:fs";
 import { isAbsolute, relative, resolve, sep } from "node:path";
 import type { Config, StdioServer } from "../../contracts/index.js";
-import { folderOf } from "../store/folder.js";
+import { folderOf } from "../sqlite/folder.js";
 
 /** Something of toolgate's that no server may write, inside a folder that one may. */
 export interface ExposedPath {

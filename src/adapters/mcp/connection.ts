@@ -15,7 +15,7 @@ import type {
   ListPage,
   RawResponse,
   ServerConnection,
-} from "../../execution/server.js";
+} from "../../contracts/servers.js";
 import { Flight, RefusedResend } from "./flight.js";
 import type { Observer } from "./observe.js";
 import { messageOf, type Say } from "./problem.js";

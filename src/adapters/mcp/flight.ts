@@ -7,7 +7,7 @@
 //   F2. A body above `maxBytes` is measured and dropped, never kept.
 //   F3. A flight that nobody listens to any more keeps no body.
 
-import type { CallEvidence, RawResponse } from "../../execution/server.js";
+import type { CallEvidence, RawResponse } from "../../contracts/servers.js";
 import { jsonBytes } from "./measure.js";
 
 export type FlightEnd = "response" | "closed" | "error";

@@ -6,7 +6,7 @@
 //   D4. `close()` waits for writes that may still be answered, then ends everything. Twice is once.
 
 import type { ServerConfig } from "../../contracts/index.js";
-import type { ConnectResult, ServerConnection, Servers } from "../../execution/server.js";
+import type { ConnectResult, ServerConnection, Servers } from "../../contracts/servers.js";
 import type { Connection } from "./connection.js";
 import { open } from "./open.js";
 import { createSay, messageOf, type Say, ServerProblem } from "./problem.js";

@@ -18,7 +18,7 @@ import {
 } from "@langchain/langgraph-checkpoint";
 import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
 import type pg from "pg";
-import { CheckpointSerializer } from "../store/checkpoint-serde.js";
+import { CheckpointSerializer } from "../../langgraph/serde.js";
 import type { Connection } from "./connection.js";
 import { OneStatementSaver } from "./saver.js";
 import { alone, type Session } from "./schema.js";

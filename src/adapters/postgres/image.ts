@@ -5,19 +5,11 @@
 
 import { gunzipSync } from "node:zlib";
 import type { Digest, OperationRow, Owner, Proposal, ToolSnapshot } from "../../contracts/index.js";
-import type { Moment } from "../../execution/clock.js";
-import type { ModelRequestRecord } from "../../execution/ledger.js";
-import { memoryTables } from "../ledger/memory.js";
-import { sameOwner } from "../ledger/session.js";
-import {
-  get,
-  type Holder,
-  type Question,
-  type Reach,
-  runNow,
-  type Tables,
-  type TurnCounters,
-} from "../ledger/tables.js";
+import type { Moment } from "../../ledger/clock.js";
+import type { ModelRequestRecord } from "../../ledger/port.js";
+import { memoryTables } from "../memory/tables.js";
+import { sameOwner } from "../../ledger/transaction.js";
+import type { Holder, Question, Reach, Tables, TurnCounters } from "../../ledger/tables.js";
 import { identicalKey } from "./keys.js";
 import type { Part } from "./load.js";
 
@@ -92,7 +84,7 @@ export function imageOf(reach: Reach, parts: readonly Part[], hostClock: boolean
   }
   for (const threadId of reach.threads ?? []) if (!headers.has(threadId)) fresh(threadId);
   const everywhere = reach.everywhere === "always" || (reach.everywhere === "halting" && halting);
-  const unknown = runNow(get(memory.unknownWrites())).map((row) => row.operation.id);
+  const unknown = memory.unknownWrites().map((row) => row.operation.id);
 
   function take({ kind, body, extra, data }: Part): void {
     switch (kind) {

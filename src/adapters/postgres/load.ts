@@ -2,7 +2,7 @@
 //
 //   I1. Each part is found by an index of `schema.ts`; what is large and many is never read whole, the list of threads aside.
 
-import type { Reach } from "../ledger/tables.js";
+import type { Reach } from "../../ledger/tables.js";
 import { identicalKey, key, keys } from "./keys.js";
 
 /** One part of a view: a noun's body with the cells that stand beside it. */

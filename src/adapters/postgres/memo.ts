@@ -2,7 +2,7 @@
 // claim, the settlement after both) need not load them again. A stale one is found out when it is stored.
 
 import type { Digest, Owner } from "../../contracts/index.js";
-import type { Reach } from "../ledger/tables.js";
+import type { Reach } from "../../ledger/tables.js";
 import type { Image } from "./image.js";
 import { key, ownerKey } from "./keys.js";
 

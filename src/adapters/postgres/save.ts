@@ -8,7 +8,7 @@
 
 import { gzipSync } from "node:zlib";
 import { type OperationRow, sha256 } from "../../contracts/index.js";
-import type { Question } from "../ledger/tables.js";
+import type { Question } from "../../ledger/tables.js";
 import type { Changes, Header, Image } from "./image.js";
 import { identicalKey, key, ownerKey } from "./keys.js";
 import { NOW, type Statement } from "./load.js";

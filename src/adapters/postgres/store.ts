@@ -7,7 +7,7 @@
 
 import { randomUUID } from "node:crypto";
 import { type Owner, ToolgateError } from "../../contracts/index.js";
-import { type Reach, runNow, type Steps, type Store, type Tables } from "../ledger/tables.js";
+import type { Reach, Store, Tables } from "../../ledger/tables.js";
 import type { Connection } from "./connection.js";
 import { StatementError } from "./connection.js";
 import { type Header, type Image, imageOf } from "./image.js";
@@ -15,7 +15,7 @@ import { keys, ownerKey } from "./keys.js";
 import { loading, NOW, type Part, type Statement } from "./load.js";
 import { Memo } from "./memo.js";
 import { saving } from "./save.js";
-import { Turns } from "./turns.js";
+import { Turns } from "./keyed-mutex.js";
 
 /** How often a transaction's steps run before it is given up. */
 const TRIES = 50;
@@ -72,9 +72,9 @@ export function postgresStore(connection: Connection, options: StoreOptions = {}
     }
   };
 
-  const ruled = <T>(image: Image, steps: (tables: Tables) => Steps<T>) => {
+  const ruled = <T>(image: Image, steps: (tables: Tables) => T) => {
     const changes = image.record();
-    const result = runNow(steps(image.tables));
+    const result = steps(image.tables);
     const id = randomUUID();
     return { image, changes, result, id, statement: saving(image, changes, id, hostClock) };
   };
@@ -89,7 +89,7 @@ export function postgresStore(connection: Connection, options: StoreOptions = {}
     return true;
   };
 
-  const transact = async <T>(reach: Reach, steps: (tables: Tables) => Steps<T>): Promise<T> => {
+  const transact = async <T>(reach: Reach, steps: (tables: Tables) => T): Promise<T> => {
     const kept = memo.take(reach);
     const first = kept && attempted(() => ruled(kept, steps));
     if (first?.statement && (await stored(first))) return first.result; // S1
@@ -113,7 +113,7 @@ export function postgresStore(connection: Connection, options: StoreOptions = {}
     },
     read: async (reach, steps) => {
       await connection.ready();
-      return runNow(steps((await load(reach)).tables));
+      return steps((await load(reach)).tables);
     },
     renew: async (owner: Owner, leaseMs: number) => {
       await connection.ready();

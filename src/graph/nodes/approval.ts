@@ -7,11 +7,11 @@
 
 import { interrupt, type LangGraphRunnableConfig } from "@langchain/langgraph";
 import { approvalPayload, type Question, readAnswer } from "../../approval/index.js";
-import type { NewRequest } from "../../execution/ledger.js";
-import { type OpenQuestion, refusedAnswer, storeAnswers, whoAnswers } from "../answers.js";
-import { type Batch, type BatchCall, loadBatch, threadOf } from "../batch.js";
-import { injectsOf } from "../call.js";
-import { leaseOf } from "../held.js";
+import type { NewRequest } from "../../ledger/port.js";
+import { type OpenQuestion, refusedAnswer, storeAnswers, whoAnswers } from "../../gate/answer.js";
+import { type Batch, type BatchCall, loadBatch, threadOf } from "../../gate/batch.js";
+import { injectsOf } from "../../gate/call.js";
+import { leaseOf } from "../../langgraph/held-graph.js";
 import { type Host, UNAUTHENTICATED } from "../host.js";
 import { withArguments } from "../messages.js";
 import type { GraphState, GraphUpdate } from "../state.js";

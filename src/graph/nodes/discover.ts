@@ -10,10 +10,10 @@ import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { summarise } from "../../catalog/index.js";
 import { type SnapshotSummary, ToolgateError, type ToolSnapshot } from "../../contracts/index.js";
 import { toolSettings } from "../../policy/index.js";
-import { threadOf } from "../batch.js";
-import { leaseOf } from "../held.js";
+import { threadOf } from "../../gate/batch.js";
+import { leaseOf } from "../../langgraph/held-graph.js";
 import type { Host } from "../host.js";
-import { readBack } from "../readback.js";
+import { readBack } from "../../execution/reconcile.js";
 import { repair } from "../repair.js";
 import { type GraphState, type GraphUpdate, STATE_VERSION } from "../state.js";
 

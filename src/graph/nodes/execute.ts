@@ -10,18 +10,18 @@
 
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { type Digest, LOCAL, type OperationRow, type Outcome, ToolgateError } from "../../contracts/index.js";
-import type { Claim, ClaimBatch, ClaimRequest, ClaimResult } from "../../execution/ledger.js";
+import type { Claim, ClaimBatch, ClaimRequest, ClaimResult } from "../../ledger/port.js";
 import { type Dispatch, runBatch } from "../../execution/run.js";
 import { head, redactBody, toBody } from "../../observation/index.js";
-import { type Batch, type BatchCall, loadBatch, threadOf } from "../batch.js";
-import { CONNECT_SERVER } from "../builtins.js";
-import { injectsOf } from "../call.js";
-import { dispatchOf } from "../dispatch.js";
-import { leaseOf } from "../held.js";
+import { type Batch, type BatchCall, loadBatch, threadOf } from "../../gate/batch.js";
+import { CONNECT_SERVER } from "../../execution/built-ins.js";
+import { injectsOf } from "../../gate/call.js";
+import { dispatchOf } from "../../execution/send.js";
+import { leaseOf } from "../../langgraph/held-graph.js";
 import type { Host, RunOwner } from "../host.js";
-import { claimsOnly, type Lease } from "../lease.js";
+import { claimsOnly, type Lease } from "../../langgraph/thread-lease.js";
 import type { GraphState, GraphUpdate, OperationView } from "../state.js";
-import { beforeClaim, type Refused, unavailable } from "../verify.js";
+import { beforeClaim, type Refused, unavailable } from "../../execution/verify.js";
 import { settledPart, toldOf, viewOf, viewsOf } from "../views.js";
 import { alreadyRunning } from "./observe.js";
 

@@ -1,7 +1,7 @@
 // gate: judges the whole batch before anything of it runs. Reads, writes nothing.
 
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
-import { loadBatch, threadOf } from "../batch.js";
+import { loadBatch, threadOf } from "../../gate/batch.js";
 import type { Host } from "../host.js";
 import type { GraphState, GraphUpdate } from "../state.js";
 import { haltOf, ownUnknown, viewsOf } from "../views.js";

@@ -8,12 +8,12 @@
 import { interrupt, type LangGraphRunnableConfig } from "@langchain/langgraph";
 import { z } from "zod";
 import { oneLine, ResolutionType } from "../../contracts/index.js";
-import { whoAnswers } from "../answers.js";
-import { type Batch, loadBatch, threadOf } from "../batch.js";
+import { whoAnswers } from "../../gate/answer.js";
+import { type Batch, loadBatch, threadOf } from "../../gate/batch.js";
 import type { Host } from "../host.js";
-import { toUnknownItem } from "../items.js";
+import { toUnknownItem } from "../../report/items.js";
 import { toolMessageId } from "../messages.js";
-import { readBack } from "../readback.js";
+import { readBack } from "../../execution/reconcile.js";
 import type { GraphState, GraphUpdate } from "../state.js";
 import { haltOf, ownUnknown, settledPart, viewOf } from "../views.js";
 import { messageOf } from "./observe.js";

@@ -21,17 +21,17 @@ export const MUTANTS: readonly Mutant[] = [
     name: "claim-without-compare-and-set",
     changes: [
       {
-        file: "src/execution/claim.ts",
+        file: "src/ledger/admission.ts",
         find: 'if (row === undefined || row.state === "proposed") return admit(facts);',
         put: "if (row === undefined || row.state !== undefined) return admit(facts);",
       },
       {
-        file: "src/adapters/ledger/session.ts",
+        file: "src/ledger/transaction.ts",
         find: "  if (holder === undefined || sameOwner(holder.owner, run)",
         put: "  if (holder !== undefined || holder === undefined) return undefined;\n  if (holder === undefined || sameOwner(holder.owner, run)",
       },
       {
-        file: "src/adapters/ledger/sqlite.ts",
+        file: "src/adapters/sqlite/ledger.ts",
         find: "  return (threadId, run) => sameOwner(",
         put: "  return (threadId, run) => tables !== undefined || sameOwner(",
       },
@@ -64,12 +64,12 @@ export const MUTANTS: readonly Mutant[] = [
     name: "retry-in-the-client",
     changes: [
       {
-        file: "src/graph/dispatch.ts",
+        file: "src/execution/send.ts",
         find: "  return connection.call({\n    tool: entry.tool,",
         put: "  return twice(host, operation.server as string, connection, {\n    tool: entry.tool,",
       },
       {
-        file: "src/graph/dispatch.ts",
+        file: "src/execution/send.ts",
         find: "function sendRemote(",
         put: `function twice(host: Host, server: string, connection: any, request: any): Call {
   const call = connection.call(request);
@@ -90,7 +90,7 @@ function sendRemote(`,
     name: "expiry-unchecked",
     changes: [
       {
-        file: "src/execution/clock.ts",
+        file: "src/ledger/clock.ts",
         find: "  return now.at - since.at > lifeMs || now.elapsed - since.elapsed > lifeMs;",
         put: "  return lifeMs < 0 && now.at < since.at;",
       },

@@ -1,7 +1,7 @@
 // What a host process is told and what it says: its plan as JSON in its first argument, one line each way after that.
 
 import type { OperationRow } from "../../../src/contracts/index.js";
-import type { Asked } from "../../../src/execution/ledger.js";
+import type { Asked } from "../../../src/ledger/port.js";
 import type { Halt } from "./points.js";
 
 /** One run of the graph, or a look at the ledger. */

@@ -11,7 +11,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { Command } from "@langchain/langgraph";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { readLog } from "../../../servers/log.js";
-import { createOwner } from "../../../src/adapters/ledger/owner.js";
+import { createOwner } from "../../../src/adapters/process/owner.js";
 import { openPostgres } from "../../../src/adapters/postgres/open.js";
 import { SCHEMA_VERSION } from "../../../src/adapters/postgres/schema.js";
 import { STATE_VERSION } from "../../../src/graph/state.js";

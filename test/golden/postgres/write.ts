@@ -12,7 +12,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { Command } from "@langchain/langgraph";
-import { createOwner } from "../../../src/adapters/ledger/owner.js";
+import { createOwner } from "../../../src/adapters/process/owner.js";
 import { ownerKey } from "../../../src/adapters/postgres/keys.js";
 import { openPostgres } from "../../../src/adapters/postgres/open.js";
 import { SCHEMA_VERSION } from "../../../src/adapters/postgres/schema.js";

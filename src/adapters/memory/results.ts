@@ -1,0 +1,23 @@
+// Results in memory: for tests and for hosts that say they want nothing kept. (R1, R2 of the port)
+
+import type { ResultRef } from "../../contracts/index.js";
+import type { ResultStore } from "../../observation/results.js";
+import { referenceTo } from "../../observation/reference.js";
+
+export function createMemoryResults(): ResultStore {
+  const bodies = new Map<string, Buffer>();
+  const references = new Map<string, { readonly threadId: string; readonly sha256: string }>();
+  return {
+    put: async (threadId, body): Promise<ResultRef> => {
+      const bytes = Buffer.from(body, "utf8");
+      const reference = referenceTo(threadId, bytes);
+      if (!bodies.has(reference.sha256)) bodies.set(reference.sha256, bytes);
+      references.set(reference.ref, { threadId, sha256: reference.sha256 });
+      return reference;
+    },
+    read: async (threadId, ref) => {
+      const found = references.get(ref);
+      return found?.threadId === threadId ? bodies.get(found.sha256)?.toString("utf8") : undefined;
+    },
+  };
+}

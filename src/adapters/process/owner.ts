@@ -1,0 +1,129 @@
+// Owner: who runs an operation, and whether a row's owner may still act.
+//
+//   W1. "gone" is said only of what certainly cannot act any more; what cannot be told is "unknown", and the lease
+//       decides. So it does for a process that runs: it may have been stopped, or cut off from the store, or have let go.
+//   W2. A process is told from a later one with its number by its start time.
+//   W3. Another boot or PID namespace is another machine: its process numbers mean nothing here. The boot counts because
+//       machines made from one image may share everything else.
+//   W4. Of this process: alive while the instance holds the operation. Hold it before it is claimed.
+//   W5. Of this process, but made by another copy of this module (a worker thread, a second bundle): nothing is known of
+//       it here, so its lease decides.
+
+import { execFileSync } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { readFileSync, readlinkSync } from "node:fs";
+import { hostname } from "node:os";
+import type { Owner } from "../../contracts/index.js";
+import type { OwnerLiveness } from "../../ledger/port.js";
+
+/** An owner of this process, and what it has in flight. */
+export interface OwnerHandle {
+  readonly owner: Owner;
+  /** Whether any owner, of this process or not, may still act on an operation. */
+  readonly liveness: OwnerLiveness;
+  /** Marks an operation as in flight under this owner. (W4) */
+  hold(operationId: string): void;
+  release(operationId: string): void;
+  /** Nothing is in flight under this owner any more, whatever was held. */
+  end(): void;
+}
+
+/** This copy of this module: a worker thread, or a bundle beside a bundle, is another one in the same process. */
+const REALM = randomUUID();
+
+/** What the owners of this process have in flight, by instance. An owner that ended is not in it. */
+const inFlight = new Map<string, Set<string>>();
+
+/** A new owner; two are never equal, nor are those of two processes. `machine` stands for the operating system's id. */
+export function createOwner(machine: string = machineId()): OwnerHandle {
+  const owner: Owner = {
+    machine,
+    pid: process.pid,
+    started: startTime(process.pid) ?? "",
+    instance: `${REALM}/${randomUUID()}`,
+  };
+  const held = new Set<string>();
+  inFlight.set(owner.instance, held);
+  return {
+    owner,
+    liveness: livenessFrom(owner),
+    hold: (operationId) => {
+      held.add(operationId);
+    },
+    release: (operationId) => {
+      held.delete(operationId);
+    },
+    end: () => {
+      inFlight.delete(owner.instance);
+    },
+  };
+}
+
+function livenessFrom(here: Owner): OwnerLiveness {
+  return (owner, operationId) => {
+    if (owner.machine !== here.machine) return "unknown"; // W1, W3
+    if (owner.pid !== here.pid) return otherProcess(owner);
+    if (owner.started !== here.started) return "gone"; // W2: it had our number before us
+    if (!owner.instance.startsWith(`${REALM}/`)) return "unknown"; // W5
+    return inFlight.get(owner.instance)?.has(operationId) ? "alive" : "gone"; // W4
+  };
+}
+
+function otherProcess(owner: Owner): "gone" | "unknown" {
+  if (!exists(owner.pid)) return "gone";
+  const started = startTime(owner.pid) ?? (exists(owner.pid) ? owner.started : undefined); // W2, where it can be told
+  return started === owner.started ? "unknown" : "gone";
+}
+
+function exists(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== "ESRCH";
+  }
+}
+
+/** The start time of a living process; undefined when it cannot be told. A zombie has none that matters. (W2) */
+function startTime(pid: number): string | undefined {
+  if (process.platform === "linux") {
+    const stat = readText(`/proc/${pid}/stat`);
+    if (stat === undefined) return undefined;
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" "); // the name before it may hold anything
+    const [state, ticks] = [fields[0], fields[19]];
+    if (state === "Z" || state === "X") return "ended";
+    return ticks;
+  }
+  if (process.platform === "win32") return undefined;
+  try {
+    const lines = execFileSync("ps", ["-o", "lstart=", "-p", String(pid)], { encoding: "utf8", env: { LC_ALL: "C" } });
+    return lines.trim() || undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function machineId(): string {
+  const id = readText("/etc/machine-id")?.trim() || readText("/var/lib/dbus/machine-id")?.trim() || hostname();
+  return `${id}/${bootId()}/${pidNamespace()}`;
+}
+
+function pidNamespace(): string {
+  try {
+    return readlinkSync("/proc/self/ns/pid");
+  } catch {
+    return "";
+  }
+}
+
+function bootId(): string {
+  return readText("/proc/sys/kernel/random/boot_id")?.trim() ?? "";
+}
+
+function readText(path: string): string | undefined {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    return undefined;
+  }
+}

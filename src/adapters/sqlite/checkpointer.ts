@@ -1,0 +1,226 @@
+// The SQLite checkpointer: LangGraph's own, with the three costs cured that grow with a thread.
+//
+//   K1. A delta channel is rebuilt from a constant number of queries, however many ancestors it has.
+//   K2. The rows are LangGraph's: the same tables, and every checkpoint its saver wrote can be read.
+//   K3. What was put is on disk when `put` and `putWrites` return (`synchronous=FULL`).
+//   K4. A file that cannot be written is told as `store_failed`, as by the ledger beside it.
+//   K5. What a run saves is saved while the thread is its own, by the ledger in the same transaction; else `already_running`.
+//
+// A checkpoint repeats the whole small state at every step, so its blob is kept deflated, under a type of its own. The
+// names of the channels it holds stand beside it: the walk over ancestors then opens no blob but the one it ends at.
+
+import { deflateSync, inflateSync } from "node:zlib";
+import type { RunnableConfig } from "@langchain/core/runnables";
+import {
+  type Checkpoint,
+  type CheckpointMetadata,
+  copyCheckpoint,
+  type DeltaChannelHistory,
+  type PendingWrite,
+  WRITES_IDX_MAP,
+} from "@langchain/langgraph-checkpoint";
+import { SqliteSaver } from "@langchain/langgraph-checkpoint-sqlite";
+import Database from "better-sqlite3";
+import { type Owner, RUN, takenOver } from "../../contracts/index.js";
+import { guarded } from "./open.js";
+import { CheckpointSerializer } from "../../langgraph/serde.js";
+
+/** Milliseconds a statement waits for another process's lock. */
+const BUSY_TIMEOUT_MS = 5_000;
+
+/** The type under which deflated checkpoints stand. Their metadata is plain JSON, which `list` filters by. */
+const DEFLATED = "json+deflate";
+
+/** A third of the default's time for a few percent more bytes: a full copy of a long thread is on some turn's way. */
+const DEFLATE_LEVEL = 3;
+
+/** Whether a thread is a run's own, asked inside of a transaction. */
+export type Holds = (threadId: string, run: Owner) => boolean;
+
+/**
+ * Opens the checkpointer on a file, or on a database that is already open. Close it with `saver.db.close()`. `holds` asks
+ * the ledger in the same file; without it a run that was taken over is not noticed here. (K5)
+ */
+export function openCheckpointer(path: string | Database.Database, holds: Holds = () => true): SqliteSaver {
+  const db = typeof path === "string" ? new Database(path, { timeout: BUSY_TIMEOUT_MS }) : path;
+  db.pragma("journal_mode = WAL");
+  db.pragma("synchronous = FULL"); // K3
+  db.pragma(`busy_timeout = ${BUSY_TIMEOUT_MS}`);
+  return new ToolgateSaver(db, holds);
+}
+
+class DeflatedSerializer extends CheckpointSerializer {
+  override async loadsTyped(type: string, data: Uint8Array | string): Promise<unknown> {
+    return type === DEFLATED ? this.loadsDeflated(data) : super.loadsTyped(type, data);
+  }
+
+  loadsDeflated(data: Uint8Array | string): unknown {
+    return this.loadsJson(typeof data === "string" || !isDeflated(data) ? data : inflateSync(data));
+  }
+}
+
+/** The first byte of a zlib stream. JSON text never starts with it. */
+function isDeflated(data: Uint8Array): boolean {
+  return data[0] === 0x78;
+}
+
+/** The ancestors of a checkpoint up to the one where the last of the channels was stored whole, with their writes. */
+const HISTORY = `
+  WITH RECURSIVE chain(depth, id, parent, missing) AS (
+    SELECT 0, checkpoint_id, parent_checkpoint_id, @channels FROM checkpoints
+      WHERE thread_id = @thread AND checkpoint_ns = @ns AND checkpoint_id = @id
+    UNION ALL
+    SELECT depth + 1, c.checkpoint_id, c.parent_checkpoint_id,
+        (SELECT json_group_array(m.value) FROM json_each(missing) m WHERE m.value NOT IN (SELECT value FROM json_each(
+          coalesce(c.channels, (SELECT json_group_array(key)
+            FROM json_each(CAST(c.checkpoint AS TEXT), '$.channel_values'))))))
+      FROM chain JOIN checkpoints c
+        ON c.thread_id = @thread AND c.checkpoint_ns = @ns AND c.checkpoint_id = chain.parent
+      WHERE missing <> '[]'
+  )
+  SELECT depth, id, missing, w.task_id, w.channel, w.type, CAST(w.value AS TEXT) AS value
+    FROM chain LEFT JOIN writes w ON w.thread_id = @thread AND w.checkpoint_ns = @ns AND w.checkpoint_id = id
+      AND w.channel IN (SELECT value FROM json_each(@channels))
+    WHERE depth > 0
+    ORDER BY depth DESC, w.task_id, w.idx`;
+
+interface HistoryRow {
+  readonly depth: number;
+  readonly id: string;
+  readonly missing: string;
+  readonly task_id: string | null;
+  readonly channel: string;
+  readonly type: string | null;
+  readonly value: string | null;
+}
+
+const PUT_WRITE = (over: boolean) => `
+  INSERT ${over ? "OR REPLACE" : "OR IGNORE"} INTO writes
+    (thread_id, checkpoint_ns, checkpoint_id, task_id, idx, channel, type, value) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`;
+
+const PUT = `
+  INSERT OR REPLACE INTO checkpoints
+    (thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata, channels)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?)`;
+
+class ToolgateSaver extends SqliteSaver {
+  private readonly prepared = new Map<string, Database.Statement>();
+  private readonly json: CheckpointSerializer;
+
+  constructor(
+    db: Database.Database,
+    private readonly holds: Holds,
+  ) {
+    const serializer = new DeflatedSerializer();
+    super(db, serializer);
+    this.json = serializer;
+  }
+
+  protected override setup(): void {
+    if (this.isSetup) return;
+    super.setup();
+    const addColumn = this.db.transaction(() => {
+      const columns = this.db.pragma("table_info(checkpoints)") as { name: string }[];
+      if (columns.some((column) => column.name === "channels")) return;
+      this.db.exec("ALTER TABLE checkpoints ADD COLUMN channels TEXT"); // K2: null in rows written before
+    });
+    addColumn.immediate(); // another process may be opening the same file
+  }
+
+  override async put(
+    config: RunnableConfig,
+    checkpoint: Checkpoint,
+    metadata: CheckpointMetadata,
+  ): Promise<RunnableConfig> {
+    this.setup();
+    const { thread_id, checkpoint_ns = "", checkpoint_id: parent } = config.configurable ?? {};
+    if (!thread_id) throw new Error('Missing "thread_id" field in passed "config.configurable".');
+    const [, whole] = await this.serde.dumpsTyped(copyCheckpoint(checkpoint));
+    const [, described] = await this.serde.dumpsTyped(metadata);
+    const channels = JSON.stringify(Object.keys(checkpoint.channel_values));
+    const deflated = deflateSync(whole, { level: DEFLATE_LEVEL });
+    const id = checkpoint.id;
+    this.save(config, PUT, [[thread_id, checkpoint_ns, id, parent, DEFLATED, deflated, described, channels]]);
+    return { configurable: { thread_id, checkpoint_ns, checkpoint_id: id } };
+  }
+
+  override async putWrites(config: RunnableConfig, writes: PendingWrite[], taskId: string): Promise<void> {
+    this.setup();
+    const { thread_id, checkpoint_ns = "", checkpoint_id } = config.configurable ?? {};
+    if (!thread_id) throw new Error('Missing "thread_id" field in passed "config.configurable".');
+    if (!checkpoint_id) throw new Error('Missing "checkpoint_id" field in passed "config.configurable".');
+    const rows = writes.map(async ([channel, value], index) => {
+      const [type, dumped] = await this.serde.dumpsTyped(value);
+      const at = WRITES_IDX_MAP[channel] ?? index;
+      return [thread_id, checkpoint_ns, checkpoint_id, taskId, at, channel, type, dumped];
+    });
+    const over = writes.every(([channel]) => channel in WRITES_IDX_MAP);
+    this.save(config, PUT_WRITE(over), await Promise.all(rows));
+  }
+
+  /** Stores rows, all or none, for a run whose thread it is. (K5) */
+  private save(config: RunnableConfig, text: string, rows: readonly unknown[][]): void {
+    const { thread_id, [RUN]: run } = config.configurable ?? {};
+    const store = this.db.transaction(() => {
+      if (run !== undefined && !this.holds(thread_id, run as Owner)) throw takenOver(thread_id);
+      for (const row of rows) this.statement(text).run(...row);
+    });
+    guarded(this.db.name, () => store.immediate());
+  }
+
+  override async getDeltaChannelHistory(options: {
+    config: RunnableConfig;
+    channels: string[];
+  }): Promise<Record<string, DeltaChannelHistory>> {
+    const { config, channels } = options;
+    if (channels.length === 0) return {};
+    this.setup();
+    const { thread_id: thread, checkpoint_ns: ns = "", checkpoint_id } = config.configurable ?? {};
+    const rows = this.statement(HISTORY).all({
+      thread,
+      ns,
+      id: checkpoint_id ?? this.latest(thread, ns),
+      channels: JSON.stringify(channels),
+    }) as HistoryRow[];
+    const result: Record<string, DeltaChannelHistory> = {};
+    for (const channel of channels) {
+      const seedRow = rows.findLast((row) => !(JSON.parse(row.missing) as string[]).includes(channel));
+      const oldest = seedRow?.depth ?? Number.POSITIVE_INFINITY;
+      const history: DeltaChannelHistory = { writes: [] };
+      for (const row of rows) {
+        if (row.task_id === null || row.channel !== channel || row.depth > oldest) continue;
+        const { type, value: data } = row;
+        // Hundreds of them: JSON is read at once, without a turn of the event loop for each.
+        const value =
+          type === "json" ? this.json.loadsJson(data ?? "") : await this.serde.loadsTyped(type ?? "json", data ?? "");
+        history.writes.push([row.task_id, channel, value]);
+      }
+      if (seedRow) history.seed = (await this.wholeValues(thread, ns, seedRow.id))[channel];
+      result[channel] = history;
+    }
+    return result;
+  }
+
+  private statement(text: string): Database.Statement {
+    const known = this.prepared.get(text);
+    const statement = known ?? this.db.prepare(text);
+    if (!known) this.prepared.set(text, statement);
+    return statement;
+  }
+
+  private latest(thread: string, ns: string): string | undefined {
+    return this.db
+      .prepare("SELECT max(checkpoint_id) FROM checkpoints WHERE thread_id = ? AND checkpoint_ns = ?")
+      .pluck()
+      .get(thread, ns) as string | undefined;
+  }
+
+  private async wholeValues(thread: string, ns: string, id: string): Promise<Record<string, unknown>> {
+    const row = this.db
+      .prepare(
+        "SELECT type, checkpoint FROM checkpoints WHERE thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ?",
+      )
+      .get(thread, ns, id) as { type: string | null; checkpoint: Uint8Array };
+    return ((await this.serde.loadsTyped(row.type ?? "json", row.checkpoint)) as Checkpoint).channel_values;
+  }
+}

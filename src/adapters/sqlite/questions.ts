@@ -1,0 +1,77 @@
+// Questions and verdicts in SQLite. What a question shares with its operation is read from there.
+
+import { difference, type Record_, toCell, toQuestion, toRow } from "./codec.js";
+import { ROW_CELLS, ROW_JOINS } from "./rows.js";
+import type { Sql } from "./statements.js";
+import type { Tables } from "../../ledger/tables.js";
+
+type QuestionTables = Pick<
+  Tables,
+  "addQuestion" | "question" | "currentQuestion" | "setVerdict" | "consume" | "lastVerdict" | "openQuestions"
+>;
+
+const CELLS = `
+  questions.approval_id, questions.why, questions.seen, questions.injects, questions.expires_at, questions.made_elapsed,
+  questions.verdict, questions.verdict_at, questions.answered_elapsed, questions.consumed, questions.tool_digest AS question_tool_digest,
+  questions.created_at AS question_created_at, operations.id AS operation_id, operations.scope,
+  operations.arguments_digest, threads.thread_id`;
+
+export function questionTables(sql: Sql): QuestionTables {
+  const select = (where: string) =>
+    sql.prepare(
+      `SELECT ${CELLS} FROM questions JOIN operations ON operations.n = questions.operation
+       JOIN threads ON threads.n = operations.thread WHERE ${where}`,
+    );
+  const byId = select("questions.approval_id = ?");
+  const current = select("operations.id = ? ORDER BY questions.n DESC LIMIT 1");
+  const add = sql.prepare(
+    `INSERT INTO questions (approval_id, operation, tool_digest, why, seen, injects, created_at, expires_at, made_elapsed)
+     VALUES (?, (SELECT n FROM operations WHERE id = ?), ?, ?, ?, ?, ?, ?, ?)`,
+  );
+  const setVerdict = sql.prepare(
+    "UPDATE questions SET verdict = ?, verdict_at = ?, answered_elapsed = ? WHERE approval_id = ?",
+  );
+  const consume = sql.prepare("UPDATE questions SET consumed = 1 WHERE approval_id = ?");
+  const last = sql.prepare(
+    `SELECT max(verdict_at) AS at, max(answered_elapsed) AS elapsed
+     FROM operations JOIN questions ON questions.operation = operations.n
+     WHERE operations.proposal_id = ? AND verdict IS NOT NULL`,
+  );
+  const open = (which: string) =>
+    sql.prepare(
+      `SELECT ${ROW_CELLS}, ${CELLS} FROM operations ${ROW_JOINS} JOIN questions ON questions.operation = operations.n
+       WHERE operations.state <> 'settled' AND operations.state IN ('proposed', 'claimed') ${which}
+       AND questions.n = (SELECT max(n) FROM questions WHERE operation = operations.n) ORDER BY +operations.n`,
+    );
+  const openOfAll = open("");
+  const openOfThread = open("AND operations.thread = (SELECT n FROM threads WHERE thread_id = ?)");
+  const one = (record: Record_ | undefined) => record && toQuestion(record);
+
+  return {
+    addQuestion: ({ request, madeElapsed }) => {
+      const { approvalId, operationId, toolDigest, why, seen, injects, createdAt, expiresAt } = request;
+      const said = [JSON.stringify(why), JSON.stringify(seen), injects ? JSON.stringify(injects) : null];
+      add.run(toCell(approvalId), toCell(operationId), toCell(toolDigest), ...said, createdAt, expiresAt, madeElapsed);
+    },
+    question: (approvalId) => one(byId.one(toCell(approvalId))),
+    currentQuestion: (operationId) => one(current.one(toCell(operationId))),
+    setVerdict: (approvalId, verdict, { at, elapsed }) => {
+      const question = one(byId.one(toCell(approvalId)));
+      if (!question) return;
+      setVerdict.run(difference(question.request, verdict), at, elapsed, toCell(approvalId));
+    },
+    consume: (approvalId) => {
+      consume.run(toCell(approvalId));
+    },
+    lastVerdict: (proposalId) => {
+      const found = last.one(toCell(proposalId));
+      if (typeof found?.at !== "number") return undefined;
+      return { at: found.at, elapsed: Number(found.elapsed) };
+    },
+    openQuestions: (threadId) =>
+      (threadId === undefined ? openOfAll.all() : openOfThread.all(toCell(threadId))).map((record) => ({
+        question: toQuestion(record),
+        row: toRow(record),
+      })),
+  };
+}

@@ -1,0 +1,135 @@
+// Operations in SQLite. Each question is answered by an index of `schema.ts`.
+
+import type { OperationRow } from "../../contracts/index.js";
+import { changingCells, identityCells, type Record_, toCell, toRow } from "./codec.js";
+import type { Sql } from "./statements.js";
+import type { Tables } from "../../ledger/tables.js";
+
+type RowTables = Pick<
+  Tables,
+  | "row"
+  | "putRow"
+  | "rowsOfProposal"
+  | "rowsOfThread"
+  | "dispatching"
+  | "unknownWrites"
+  | "identicalWrites"
+  | "writesAfter"
+  | "haltScope"
+  | "setHaltScope"
+  | "inHand"
+  | "renew"
+  | "rejectedByPerson"
+>;
+
+export const ROW_CELLS = "operations.*, threads.thread_id, turns.turn_id, owners.body AS owner_body";
+export const ROW_JOINS = `
+  JOIN threads ON threads.n = operations.thread
+  JOIN turns ON turns.n = operations.turn
+  LEFT JOIN owners ON owners.n = operations.owner`;
+
+export function rowTables(sql: Sql): RowTables {
+  const select = (where: string) => sql.prepare(`SELECT ${ROW_CELLS} FROM operations ${ROW_JOINS} WHERE ${where}`);
+  const ofThread = "operations.thread = (SELECT n FROM threads WHERE thread_id = ?)";
+  const ofTurn =
+    "operations.turn = (SELECT turns.n FROM turns JOIN threads ON threads.n = turns.thread WHERE thread_id = ? AND turn_id = ?)";
+  const inOrder = "ORDER BY operations.n";
+  const sorted = "ORDER BY +operations.n"; // few of many: found by their index, then sorted, not met in a walk of all
+  const unknown = "operations.status = 'result_unknown' AND +operations.effect = 'write'"; // by the index on status
+  const dispatching = "operations.state <> 'settled' AND operations.state = 'dispatching'"; // names its index's condition
+
+  const byId = select("operations.id = ?");
+  const byProposal = select(`operations.proposal_id = ? ${inOrder}`);
+  const byThread = select(
+    `operations.turn IN (SELECT turns.n FROM turns JOIN threads ON threads.n = turns.thread WHERE thread_id = ?) ${inOrder}`,
+  );
+  const byTurn = select(`${ofTurn} ${inOrder}`);
+  const dispatchingOfThread = select(`${dispatching} AND ${ofThread} ${inOrder}`);
+  const dispatchingOfAll = select(`${dispatching} ${sorted}`);
+  const inHandOfThread = select(
+    `operations.state <> 'settled' AND operations.state IN ('claimed', 'dispatching') AND ${ofThread} ${inOrder}`,
+  );
+  const unknownOfThread = select(`${unknown} AND ${ofThread} ${inOrder}`);
+  const unknownOfAll = select(`${unknown} ${sorted}`);
+  const identical = select(
+    `operations.effect = 'write' AND ${ofThread} AND operations.arguments_digest = ?
+     AND operations.server IS ? AND operations.tool IS ?
+     AND (operations.state IN ('claimed', 'dispatching') OR operations.status IN ('ok', 'result_unknown')) ${inOrder}`,
+  );
+  const after = select(
+    `operations.seq > ? AND ${ofThread} AND operations.effect = 'write'
+     AND (operations.status IS NULL OR operations.status NOT IN ('rejected', 'unavailable')) ORDER BY operations.seq`,
+  );
+  const rejected = select(`operations.reason = 'person' AND operations.status = 'rejected' AND ${ofTurn} ${inOrder}`);
+
+  const numberOf = sql.prepare("SELECT n FROM operations WHERE id = ?");
+  const insert = lazily((cells: readonly string[]) =>
+    sql.prepare(`INSERT INTO operations (${cells.join(", ")}) VALUES (${cells.map((name) => `@${name}`).join(", ")})`),
+  );
+  const update = lazily((cells: readonly string[]) =>
+    sql.prepare(`UPDATE operations SET ${cells.map((name) => `${name} = @${name}`).join(", ")} WHERE n = @n`),
+  );
+  const getHaltScope = sql.prepare("SELECT halt_scope FROM operations WHERE id = ?");
+  const setHaltScope = sql.prepare("UPDATE operations SET halt_scope = ? WHERE id = ?");
+  const renew = sql.prepare(
+    `UPDATE operations SET lease_until = ?
+     WHERE state <> 'settled' AND state IN ('claimed', 'dispatching') AND owner = ?`,
+  );
+  const renewHeld = sql.prepare("UPDATE threads SET holder_until = ? WHERE holder = ?");
+  const rows = (records: Record_[]): OperationRow[] => records.map(toRow);
+
+  return {
+    row: (operationId) => {
+      const record = byId.one(toCell(operationId));
+      return record && toRow(record);
+    },
+    putRow: (row) => {
+      const owner = row.owner === undefined ? null : sql.owner(row.owner);
+      const changing = changingCells(row, owner);
+      const known = numberOf.one(toCell(row.operation.id));
+      if (known) {
+        update(Object.keys(changing)).run({ ...changing, n: Number(known.n) });
+        return;
+      }
+      const thread = sql.thread(row.threadId);
+      const cells = { ...identityCells(row, thread, sql.turn(thread, row.turnId)), ...changing };
+      insert(Object.keys(cells)).run(cells);
+    },
+    rowsOfProposal: (proposalId) => rows(byProposal.all(toCell(proposalId))),
+    rowsOfThread: (threadId, turnId) =>
+      rows(turnId === undefined ? byThread.all(toCell(threadId)) : byTurn.all(toCell(threadId), toCell(turnId))),
+    dispatching: (threadId) =>
+      rows(threadId === undefined ? dispatchingOfAll.all() : dispatchingOfThread.all(toCell(threadId))),
+    unknownWrites: (threadId) =>
+      rows(threadId === undefined ? unknownOfAll.all() : unknownOfThread.all(toCell(threadId))),
+    identicalWrites: (threadId, { server, tool, argumentsDigest }) =>
+      rows(
+        identical.all(
+          toCell(threadId),
+          toCell(argumentsDigest),
+          server === null ? null : toCell(server),
+          tool === null ? null : toCell(tool),
+        ),
+      ),
+    writesAfter: (threadId, seq) => rows(after.all(seq, toCell(threadId))),
+    haltScope: (operationId) => (getHaltScope.one(toCell(operationId))?.halt_scope === "server" ? "server" : "thread"),
+    setHaltScope: (operationId, scope) => {
+      setHaltScope.run(scope, toCell(operationId));
+    },
+    inHand: (threadId) => rows(inHandOfThread.all(toCell(threadId))),
+    renew: (owner, leaseUntil) => {
+      const number = sql.owner(owner);
+      return renew.run(leaseUntil, number) + renewHeld.run(leaseUntil, number) > 0;
+    },
+    rejectedByPerson: (threadId, turnId) => rows(rejected.all(toCell(threadId), toCell(turnId))),
+  };
+}
+
+/** The columns are the same each time: one statement, made when it is first needed. */
+function lazily<A, R>(make: (input: A) => R): (input: A) => R {
+  let made: R | undefined;
+  return (input) => {
+    made ??= make(input);
+    return made;
+  };
+}

@@ -1,0 +1,170 @@
+// The tables in SQLite: the clock, threads and turns, model requests and snapshots. Operations and questions have files
+// of their own.
+
+import { gunzipSync, gzipSync } from "node:zlib";
+import type { Database } from "better-sqlite3";
+import { type Digest, type Owner, type Proposal, sha256, type ToolSnapshot } from "../../contracts/index.js";
+import type { ModelRequestRecord } from "../../ledger/port.js";
+import { difference, fromCell, type Record_, restoredProposal, toCell } from "./codec.js";
+import { questionTables } from "./questions.js";
+import { rowTables } from "./rows.js";
+import { type Sql, statements } from "./statements.js";
+import { NO_TURN, type Tables } from "../../ledger/tables.js";
+
+export function sqliteTables(db: Database): Tables {
+  const sql = statements(db);
+  return { ...clockTables(sql), ...threadTables(sql), ...modelTables(sql), ...rowTables(sql), ...questionTables(sql) };
+}
+
+function clockTables(sql: Sql): Pick<Tables, "clock" | "setClock"> {
+  const read = sql.prepare("SELECT at, elapsed FROM clock");
+  const write = sql.prepare("INSERT OR REPLACE INTO clock (one, at, elapsed) VALUES (1, ?, ?)");
+  return {
+    clock: () => {
+      const record = read.one();
+      return record && { at: Number(record.at), elapsed: Number(record.elapsed) };
+    },
+    setClock: ({ at, elapsed }) => {
+      write.run(at, elapsed);
+    },
+  };
+}
+
+function threadTables(
+  sql: Sql,
+): Pick<Tables, "threads" | "touch" | "nextSeq" | "holder" | "setHolder" | "turn" | "addToTurn"> {
+  const threads = sql.prepare("SELECT thread_id, last_at FROM threads ORDER BY last_at DESC, n DESC");
+  const touch = sql.prepare("UPDATE threads SET last_at = ? WHERE n = ?");
+  const count = sql.prepare("UPDATE threads SET last_seq = last_seq + 1 WHERE n = ?");
+  const lastSeq = sql.prepare("SELECT last_seq FROM threads WHERE n = ?");
+  const holder = sql.prepare(
+    "SELECT owners.body, threads.holder_until FROM threads JOIN owners ON owners.n = threads.holder WHERE thread_id = ?",
+  );
+  const setHolder = sql.prepare("UPDATE threads SET holder = ?, holder_until = ? WHERE n = ?");
+  const turn = sql.prepare(
+    "SELECT turns.* FROM turns JOIN threads ON threads.n = turns.thread WHERE thread_id = ? AND turn_id = ?",
+  );
+  const add = sql.prepare(
+    `UPDATE turns SET model_requests = model_requests + ?, calls = calls + ?, writes = writes + ?,
+     active_ms = active_ms + ?, budget_spent = max(budget_spent, ?), final_made = max(final_made, ?) WHERE n = ?`,
+  );
+  return {
+    threads: () =>
+      threads.all().map((record) => ({ threadId: fromCell(record.thread_id), lastAt: Number(record.last_at) })),
+    touch: (threadId, at) => {
+      touch.run(at, sql.thread(threadId));
+    },
+    nextSeq: (threadId) => {
+      const number = sql.thread(threadId);
+      count.run(number);
+      return Number(lastSeq.one(number)?.last_seq);
+    },
+    holder: (threadId) => {
+      const record = holder.one(toCell(threadId));
+      return record && { owner: JSON.parse(String(record.body)) as Owner, leaseUntil: Number(record.holder_until) };
+    },
+    setHolder: (threadId, held) => {
+      const owner = held === undefined ? null : sql.owner(held.owner);
+      setHolder.run(owner, held?.leaseUntil ?? null, sql.thread(threadId));
+    },
+    turn: (threadId, turnId) => {
+      const record = turn.one(toCell(threadId), toCell(turnId));
+      if (!record) return NO_TURN;
+      return {
+        modelRequests: Number(record.model_requests),
+        calls: Number(record.calls),
+        writes: Number(record.writes),
+        activeMs: Number(record.active_ms),
+        budgetSpent: record.budget_spent === 1,
+        finalMade: record.final_made === 1,
+      };
+    },
+    addToTurn: (threadId, turnId, more) => {
+      const { modelRequests = 0, calls = 0, writes = 0, activeMs = 0, budgetSpent = false, finalMade = false } = more;
+      const number = sql.turn(sql.thread(threadId), turnId);
+      add.run(modelRequests, calls, writes, activeMs, Number(budgetSpent), Number(finalMade), number);
+    },
+  };
+}
+
+function modelTables(
+  sql: Sql,
+): Pick<Tables, "addSnapshot" | "hasSnapshot" | "snapshot" | "addModelRequest" | "modelRequests" | "proposal"> {
+  const addSnapshot = sql.prepare("INSERT OR IGNORE INTO snapshots (id, body) VALUES (?, ?)");
+  const hasSnapshot = sql.prepare("SELECT 1 FROM snapshots WHERE id = ?");
+  const snapshot = sql.prepare("SELECT body FROM snapshots WHERE id = ?");
+  const known = sql.prepare("SELECT 1 FROM model_requests WHERE request_id = ?");
+  const add = sql.prepare(
+    `INSERT INTO model_requests
+     (request_id, turn, snapshot_id, tools, started_at, ended_at, final, proposal_id, proposal)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  );
+  const joins = "JOIN turns ON turns.n = model_requests.turn JOIN threads ON threads.n = turns.thread";
+  const ofTurn = sql.prepare(
+    `SELECT model_requests.*, turns.turn_id, threads.thread_id, tool_lists.body AS tool_list FROM model_requests ${joins}
+     JOIN tool_lists ON tool_lists.n = model_requests.tools
+     WHERE thread_id = ? AND turn_id = ? ORDER BY model_requests.n`,
+  );
+  // Without the list of tools: a proposal is read at every step, and a catalog may be large.
+  const byProposal = sql.prepare(
+    `SELECT model_requests.*, turns.turn_id, threads.thread_id FROM model_requests ${joins} WHERE proposal_id = ?`,
+  );
+  return {
+    addSnapshot: (body) => {
+      addSnapshot.run(toCell(body.id), gzipSync(JSON.stringify(body)));
+    },
+    hasSnapshot: (id) => hasSnapshot.one(toCell(id)) !== undefined,
+    snapshot: (id: Digest) => {
+      const body = snapshot.one(toCell(id))?.body;
+      return Buffer.isBuffer(body) ? (JSON.parse(gunzipSync(body).toString("utf8")) as ToolSnapshot) : undefined;
+    },
+    addModelRequest: (record) => {
+      if (known.one(toCell(record.requestId))) return false;
+      const { proposal, threadId, turnId, snapshotId } = record;
+      const fresh = proposal !== undefined && !byProposal.one(toCell(proposal.proposalId));
+      add.run(
+        toCell(record.requestId),
+        sql.turn(sql.thread(threadId), turnId),
+        toCell(snapshotId),
+        sql.toolList(sha256(JSON.stringify(record.tools)), record.tools),
+        record.startedAt,
+        record.endedAt,
+        Number(record.final),
+        fresh ? toCell(proposal.proposalId) : null,
+        fresh ? difference({ threadId, turnId, snapshotId, proposalId: proposal.proposalId }, proposal) : null,
+      );
+      return true;
+    },
+    modelRequests: (threadId, turnId) => ofTurn.all(toCell(threadId), toCell(turnId)).map(toModelRequest),
+    proposal: (proposalId) => {
+      const record = byProposal.one(toCell(proposalId));
+      return record && toProposal(record);
+    },
+  };
+}
+
+function toModelRequest(record: Record_): ModelRequestRecord {
+  const proposal = toProposal(record);
+  return {
+    requestId: fromCell(record.request_id),
+    threadId: fromCell(record.thread_id),
+    turnId: fromCell(record.turn_id),
+    snapshotId: fromCell(record.snapshot_id),
+    tools: JSON.parse(String(record.tool_list)) as string[],
+    startedAt: Number(record.started_at),
+    endedAt: Number(record.ended_at),
+    final: record.final === 1,
+    ...(proposal === undefined ? {} : { proposal }),
+  };
+}
+
+function toProposal(record: Record_): Proposal | undefined {
+  if (record.proposal === null) return undefined;
+  const around = {
+    threadId: fromCell(record.thread_id),
+    turnId: fromCell(record.turn_id),
+    snapshotId: fromCell(record.snapshot_id),
+    proposalId: fromCell(record.proposal_id ?? ""),
+  };
+  return restoredProposal(around, JSON.parse(String(record.proposal))) as Proposal;
+}

@@ -1,0 +1,113 @@
+// Read-back: asks by the read the host declared whether a write with an unknown outcome happened, before a person is asked.
+//
+//   B1. It is the host's own call: no rule judges it, no budget counts it, no row stands for it. What it found is kept as
+//       evidence of the write.
+//   B2. Whatever goes wrong with it says nothing of the write. Only an answer that settles as `ok`, by the same table as
+//       every call, is looked at.
+//   B3. The host's secrets are taken out of what it found before it is kept.
+
+import { type OperationRow, oneLine, type Reconcile, type ToolEntry, type ToolSnapshot } from "../contracts/index.js";
+import { classify, isToolResult } from "./classify.js";
+import { foundIn, readBackArguments } from "./reconcile-facts.js";
+import { namesTool, toolSettings } from "../policy/index.js";
+import { inputKey } from "../gate/call.js";
+import { inspectResult } from "./send.js";
+import type { Host } from "../graph/host.js";
+
+/** What one read-back came to, without who was asked and when. */
+interface Answer {
+  readonly found: "happened" | "did_not_happen" | "nothing";
+  readonly detail: string;
+}
+
+const DETAIL_CHARS = 300;
+
+/**
+ * Makes the declared read-back of each row whose outcome is unknown. Returns whether the ledger may say more now. Where this process still
+ * waits for a late answer, that comes first: it is the better evidence, and until then a "no" may only be early.
+ */
+export async function readBack(
+  host: Host,
+  rows: readonly OperationRow[],
+  snapshot: ToolSnapshot | undefined,
+  tell: ((event: object) => void) | undefined,
+): Promise<boolean> {
+  let made = false;
+  for (const row of rows) {
+    const reconcile = reconcileOf(host, row);
+    if (reconcile === undefined) continue;
+    made = true;
+    tell?.({
+      type: "toolgate.read_back",
+      operationId: row.operation.id,
+      alias: row.operation.alias,
+      tool: reconcile.tool,
+    });
+    await host.quiet(row.operation.id);
+    if ((await host.ledger.row(row.operation.id))?.outcome?.status !== "result_unknown") continue;
+    const { found, detail } = await ask(host, row, reconcile, snapshot);
+    const told = oneLine(host.redact(detail), DETAIL_CHARS); // B3
+    await host.ledger.readBack(row.operation.id, { tool: reconcile.tool, found, detail: told }); // B1
+  }
+  return made;
+}
+
+function reconcileOf(host: Host, { operation }: OperationRow): Reconcile | undefined {
+  const { alias, server, tool } = operation;
+  if (server === null || tool === null) return undefined;
+  return toolSettings(host.settings, { alias, server, tool }).reconcile;
+}
+
+async function ask(
+  host: Host,
+  { operation }: OperationRow,
+  reconcile: Reconcile,
+  snapshot: ToolSnapshot | undefined,
+): Promise<Answer> {
+  const entry = entryOf(reconcile.tool, snapshot) ?? entryOf(reconcile.tool, host.catalog.latest());
+  if (entry === undefined) return nothing("its tool is not among those the servers list");
+  const filled = readBackArguments(reconcile.arguments, operation);
+  if ("problem" in filled) return nothing(filled.problem);
+  const connected = await host.servers.connect(entry.server);
+  if (!connected.ok) return nothing(`${entry.server} is not available: ${connected.problem}`);
+
+  const settings = toolSettings(host.settings, entry);
+  const verdict = await host.checker.check(inputKey(entry), entry.inputSchema, filled.arguments);
+  if (!verdict.valid && "problems" in verdict) {
+    return nothing(`its arguments do not fit the tool's schema: ${verdict.problems.join("; ")}`);
+  }
+  const call = connected.connection.call({
+    tool: entry.tool,
+    arguments: filled.arguments,
+    meta: {},
+    inputSchema: entry.inputSchema,
+    deadlineMs: settings.timeoutMs,
+    keepListeningMs: 0,
+    maxBytes: host.config.limits.hardResultBytes,
+    maySend: () => true,
+  });
+  const evidence = await call.evidence;
+  const result = evidence.response && "result" in evidence.response ? evidence.response.result : undefined;
+  const findings = result === undefined ? {} : await inspectResult(host, entry, result);
+  const { errors, contract, outputMismatch } = settings;
+  const outcome = classify(evidence, { effect: "read", errors, contract, outputMismatch }, findings);
+  if (outcome.status !== "ok" || !isToolResult(result)) return nothing(outcome.message); // B2
+  return { found: foundIn(result["structuredContent"], reconcile), detail: words(result) || outcome.message };
+}
+
+function entryOf(tool: string, snapshot: ToolSnapshot | undefined): ToolEntry | undefined {
+  return snapshot?.tools.find((entry) => namesTool(tool, entry));
+}
+
+/** What the server says in words, for the person who is asked if it settles nothing. */
+function words(result: { readonly content?: unknown[] }): string {
+  const texts = (result.content ?? []).flatMap((block) => {
+    const { type, text } = (block ?? {}) as { type?: unknown; text?: unknown };
+    return type === "text" && typeof text === "string" ? [text] : [];
+  });
+  return texts.join(" ");
+}
+
+function nothing(detail: string): Answer {
+  return { found: "nothing", detail };
+}

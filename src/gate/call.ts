@@ -1,0 +1,139 @@
+// Call: one call of an AI message, found in the ledger and in the snapshot: which call it is, where it goes, and whether
+// its arguments can be used.
+//
+//   A4. Arguments are copied when they are digested: streams, callbacks and models hold the message's own objects, and what
+//       they change afterwards is neither shown nor sent.
+
+import {
+  canonicalBytes,
+  digest,
+  type JsonObject,
+  LOCAL,
+  notHashable,
+  type Operation,
+  type OperationRow,
+  operationId,
+  type Proposal,
+  sha256,
+  type ToolEntry,
+  type ToolSnapshot,
+} from "../contracts/index.js";
+import { decide, type ToolSettings, toolSettings } from "../policy/index.js";
+import type { Host } from "../graph/host.js";
+import type { MessageCall } from "../graph/messages.js";
+
+export interface Located {
+  readonly call: MessageCall;
+  readonly arguments: JsonObject;
+  readonly argumentsDigest: string;
+  readonly proposed: boolean;
+  readonly edited: boolean;
+  readonly replaces: string | undefined;
+  readonly invalid: string | undefined;
+}
+
+/** Which call this is, by the ledger: the model's own, a person's edit of it (A2 of batch.ts), or neither (A3). */
+export function locate(
+  call: MessageCall,
+  proposal: Proposal | undefined,
+  proposalId: string,
+  rows: ReadonlyMap<string, OperationRow>,
+): Located {
+  const unhashable = notHashable(call.arguments);
+  const args = unhashable === undefined ? structuredClone(call.arguments) : call.arguments; // A4
+  const argumentsDigest = unhashable === undefined ? digest(args) : sha256(JSON.stringify(args) ?? "");
+  const made = proposal?.calls.find(
+    (one) => one.index === call.index && one.callId === call.callId && one.alias === call.alias,
+  );
+  const own = made !== undefined && made.argumentsDigest === argumentsDigest;
+  const first = rows.get(operationId(proposalId, call.index, argumentsDigest));
+  const sameCall =
+    first === undefined || (first.operation.callId === call.callId && first.operation.alias === call.alias);
+  const target = sameCall && first?.operation.replaces !== undefined;
+  const edit = sameCall ? lastEdit(first, rows) : undefined;
+  return {
+    call,
+    arguments: edit?.operation.arguments ?? args,
+    argumentsDigest: edit?.operation.argumentsDigest ?? argumentsDigest,
+    proposed: own || target,
+    edited: edit !== undefined,
+    replaces: (edit ?? (target ? first : undefined))?.operation.replaces,
+    invalid: edit === undefined ? (unhashable ?? (own ? made.invalid : undefined)) : undefined,
+  };
+}
+
+/** The edit that stands in an operation's place, followed to the last; undefined when nobody edited it. */
+function lastEdit(row: OperationRow | undefined, rows: ReadonlyMap<string, OperationRow>): OperationRow | undefined {
+  const next = row?.replacedBy === undefined ? undefined : rows.get(row.replacedBy);
+  return next === undefined ? undefined : (lastEdit(next, rows) ?? next);
+}
+
+export interface Routed extends Located {
+  readonly operation: Operation;
+  readonly entry: ToolEntry | undefined;
+  readonly settings: ToolSettings | undefined;
+}
+
+export function route(host: Host, one: Located, proposalId: string, snapshot: ToolSnapshot | undefined): Routed {
+  const { call } = one;
+  const entry = snapshot?.tools.find((tool) => tool.alias === call.alias);
+  const settings = entry === undefined ? undefined : toolSettings(host.settings, entry);
+  const operation: Operation = {
+    id: operationId(proposalId, call.index, one.argumentsDigest),
+    proposalId,
+    index: call.index,
+    callId: call.callId,
+    alias: call.alias,
+    server: entry?.server ?? null,
+    tool: entry?.tool ?? null,
+    arguments: one.arguments,
+    argumentsDigest: one.argumentsDigest,
+    effect: settings?.effect ?? "write",
+    decision: entry === undefined || one.invalid !== undefined ? null : decide(host.policy, entry, one.arguments),
+    ...(one.replaces === undefined ? {} : { replaces: one.replaces }),
+  };
+  return { ...one, operation, entry, settings };
+}
+
+/** Names of what the host fills in at the send, as they are approved. */
+export function injectsOf({ settings }: { readonly settings: ToolSettings | undefined }): { injects?: string[] } {
+  const names = Object.keys(settings?.inject ?? {}).sort();
+  return names.length === 0 ? {} : { injects: names };
+}
+
+/** Why the arguments cannot be used: not JSON we can digest, too large, a hidden parameter named, or not what the schema takes. */
+export async function argumentProblem(host: Host, one: Routed): Promise<string | undefined> {
+  const { entry, settings } = one;
+  if (one.invalid !== undefined) return `the arguments cannot be used: ${one.invalid}`;
+  if (entry === undefined || settings === undefined) return undefined;
+  const { argumentBytes, argumentChars } = host.config.limits;
+  const bytes = canonicalBytes(one.arguments);
+  if (bytes > argumentBytes) return `the arguments are ${bytes} bytes long; at most ${argumentBytes} are taken`;
+  if (argumentChars !== undefined && longestString(one.arguments) > argumentChars) {
+    return `an argument is longer than ${argumentChars} characters`;
+  }
+  const own = Object.keys(settings.inject ?? {}).find((name) => Object.hasOwn(one.arguments, name));
+  if (own !== undefined) return `\`${own}\` is filled in by the host; leave it out`;
+  const verdict = await host.checker.check(inputKey(entry), entry.inputSchema, one.arguments);
+  if (verdict.valid) return undefined;
+  if ("unusable" in verdict) return `the arguments could not be checked: ${verdict.unusable}`;
+  return `the arguments do not fit the tool's schema: ${verdict.problems.join("; ")}`;
+}
+
+/** Cache key of a schema: the model-facing one differs from the server's by what is injected, so its own content is the key. */
+export function inputKey(entry: ToolEntry): string {
+  return entry.server === LOCAL
+    ? digest(entry.inputSchema)
+    : sha256(`${entry.digest} input ${JSON.stringify(entry.inputSchema)}`);
+}
+
+function longestString(value: unknown): number {
+  let longest = 0;
+  const pending = [value];
+  while (pending.length > 0) {
+    const item = pending.pop();
+    if (typeof item === "string") longest = Math.max(longest, [...item].length);
+    else if (typeof item === "object" && item !== null) pending.push(...Object.values(item));
+  }
+  return longest;
+}

@@ -1,0 +1,54 @@
+// Fenced: a run saves checkpoints while the thread is its own, and no longer. What a host that was stopped or cut off saved
+// after another took over would be the newest checkpoint: the other's turns and its open question would be gone.
+//
+//   S1. Once the run's lease has passed, or the run is over, nothing more of it is saved; asked before every save.
+//   S2. A checkpointer of the ledger's own store is told whose run saves (`RUN`), and looks itself, in the transaction that
+//       saves, whether the thread is still that run's. Any other one is held to S1 alone.
+//   S3. A run is over when what it began to save is saved: LangGraph goes away at the first save that fails.
+
+import type { RunnableConfig } from "@langchain/core/runnables";
+import type { BaseCheckpointSaver } from "@langchain/langgraph";
+import { RUN } from "../contracts/index.js";
+import { type Lease, lapsed } from "./thread-lease.js";
+
+/** What one run saves. */
+export interface Saves {
+  /** A checkpointer, for this run. */
+  through(saver: BaseCheckpointSaver): BaseCheckpointSaver;
+  /** Waits for what is being saved, and for what follows it; refuses whatever comes later. (S3) */
+  end(): Promise<void>;
+}
+
+/** `pause` lets go of the event loop: what was waiting for a save may begin the next one. */
+export function savesOf(threadId: string, lease: Lease, pause: () => Promise<void>): Saves {
+  const under = new Set<Promise<unknown>>();
+  let over = false;
+  const save = async <T>(config: RunnableConfig, run: (named: RunnableConfig) => Promise<T>): Promise<T> => {
+    if (over || !lease.good()) throw lapsed(threadId); // S1
+    const saving = run({ ...config, configurable: { ...config.configurable, [RUN]: lease.owner } }); // S2
+    under.add(saving);
+    return saving.finally(() => under.delete(saving));
+  };
+  return {
+    through: (saver) => {
+      const saves: Pick<BaseCheckpointSaver, "put" | "putWrites"> = {
+        put: (config, ...rest) => save(config, (named) => saver.put(named, ...rest)),
+        putWrites: (config, ...rest) => save(config, (named) => saver.putWrites(named, ...rest)),
+      };
+      return new Proxy(saver, {
+        get(target, name) {
+          if (name === "put" || name === "putWrites") return saves[name];
+          const value: unknown = Reflect.get(target, name, target);
+          return typeof value === "function" ? value.bind(target) : value;
+        },
+      });
+    },
+    end: async () => {
+      while (under.size > 0) {
+        await Promise.allSettled([...under]);
+        await pause();
+      }
+      over = true;
+    },
+  };
+}

@@ -1,0 +1,154 @@
+// Held: the compiled graph, with one run a thread at a time (L8 of the ledger's port) and a rule for thread ids.
+//
+//   H1. A run takes its thread before it reads the thread's state and gives it back when its last checkpoint is stored,
+//       whether or not anybody reads its stream to the end. A second run is told `already_running`, at once.
+//   H2. An answer to a thread that asks nothing is told `already_decided`: it came second, or to the wrong thread.
+//   H3. A thread id is a string of 1 to 255 characters, without control characters and lone surrogates.
+//   H4. As a part of another graph it takes no thread: that graph's runs are not ours to order. The claim still is.
+//   H5. What it saves it saves as long as the thread is its own (fenced.ts), whichever checkpointer was put into the graph.
+
+import {
+  type BaseCheckpointSaver,
+  EmptyInputError,
+  isCommand,
+  type LangGraphRunnableConfig,
+} from "@langchain/langgraph";
+import { isThreadId, ToolgateError } from "../contracts/index.js";
+import { type Saves, savesOf } from "./fenced-saver.js";
+import type { Host } from "../graph/host.js";
+import { type Lease, takeThread } from "./thread-lease.js";
+import { pumped } from "./drain.js";
+
+/** Where a run's hold on its thread stands among the configurable values, which no client can set: it is written over. */
+const HOLD = "__toolgate_hold";
+
+interface Hold {
+  readonly lease: Lease;
+  readonly saves: Saves;
+}
+
+/** Set by LangGraph, to a function, where a graph runs inside of another one: no client can send one. */
+const INSIDE = "__pregel_read";
+
+type Options = Partial<LangGraphRunnableConfig>;
+
+/** What of LangGraph's compiled graph is wrapped. `withConfig` makes another of the same class, so it stays wrapped. */
+interface Runs {
+  config?: Options;
+  /** The checkpointer of a run, or of a look at the state. */
+  _resolveCheckpointer(config?: Options): BaseCheckpointSaver | undefined;
+  _streamIterator(input: unknown, options?: Options): AsyncGenerator<unknown>;
+  getState(config: Options, options?: object): Promise<{ tasks: readonly { interrupts: readonly unknown[] }[] }>;
+  getStateHistory(config: Options, options?: object): AsyncIterableIterator<unknown>;
+  updateState(config: Options, values: unknown, asNode?: string): Promise<unknown>;
+}
+
+/** The same graph, holding its threads. */
+export function held<G extends object>(graph: G, host: Host): G {
+  const Base = graph.constructor as new (fields: object) => Runs;
+  class HeldGraph extends Base {
+    override async *_streamIterator(input: unknown, options?: Options): AsyncGenerator<unknown> {
+      const configurable = { ...this.config?.configurable, ...options?.configurable };
+      const threadId = checkedThreadId(configurable["thread_id"]);
+      const run = super._streamIterator.bind(this);
+      const under = (hold: Hold | undefined) => ({
+        ...options,
+        configurable: { ...options?.configurable, [HOLD]: hold },
+      });
+      if (typeof configurable[INSIDE] === "function") {
+        yield* run(input, under(undefined)); // H4
+        return;
+      }
+      const lease = await takeThread(host, threadId); // H1
+      const saves = savesOf(threadId, lease, () => host.after(0).elapsed);
+      yield* pumped(
+        async function* (this: HeldGraph) {
+          try {
+            if (isCommand(input) && input.resume !== undefined) await this.#mustAsk(threadId, configurable); // H2
+            yield* run(input, under({ lease, saves }));
+          } catch (error) {
+            throw inOurWords(error);
+          } finally {
+            await saves.end();
+            await lease.close();
+          }
+        }.call(this),
+      );
+    }
+
+    override _resolveCheckpointer(config?: Options) {
+      const saver = super._resolveCheckpointer(config);
+      const saves = holdIn(config)?.saves;
+      return saver && saves ? saves.through(saver) : saver; // H5
+    }
+
+    override async getState(config: Options, options?: object) {
+      return super.getState(this.#checked(config), options);
+    }
+
+    override async *getStateHistory(config: Options, options?: object) {
+      yield* super.getStateHistory(this.#checked(config), options);
+    }
+
+    override async updateState(config: Options, values: unknown, asNode?: string) {
+      return super.updateState(this.#checked(config), values, asNode);
+    }
+
+    /** A configuration as it came, or out of a run's stream: whoever looks or writes from outside does it under no run. */
+    #checked(config: Options): Options {
+      checkedThreadId({ ...this.config?.configurable, ...config.configurable }["thread_id"]);
+      return { ...config, configurable: { ...config.configurable, [HOLD]: undefined } };
+    }
+
+    async #mustAsk(threadId: string, configurable: NonNullable<Options["configurable"]>): Promise<void> {
+      const { tasks } = await super.getState({ configurable });
+      if (tasks.some(({ interrupts }) => interrupts.length > 0)) return;
+      throw new ToolgateError(
+        "already_decided",
+        `thread \`${threadId}\` asks nothing: it was answered already, or went on`,
+        "run the thread without an answer to go on with it",
+        { data: { threadId } },
+      );
+    }
+  }
+  return new HeldGraph({ ...graph }) as unknown as G;
+}
+
+/**
+ * A run that was given nothing to do; and two nodes of one step, as a jump can make them, that both fail in our words:
+ * LangGraph's bundle of errors hides them.
+ */
+function inOurWords(error: unknown): unknown {
+  if (error instanceof EmptyInputError) {
+    return new ToolgateError(
+      "empty_question",
+      "there is nothing to run: the thread is new or has come to its end, and no message or answer was given",
+      "send one human message, or answer what the thread asks with `new Command({ resume: { decisions } })`",
+      { cause: error },
+    );
+  }
+  if (!(error instanceof AggregateError)) return error;
+  const ours = error.errors.filter((one) => one instanceof ToolgateError);
+  return ours.length === error.errors.length ? ours[0] : error;
+}
+
+/** The lease a node runs under; undefined where the graph is part of another one. */
+export function leaseOf(runtime: LangGraphRunnableConfig): Lease | undefined {
+  return holdIn(runtime)?.lease;
+}
+
+function holdIn(config: Options | undefined): Hold | undefined {
+  return (config?.configurable as Record<string, unknown> | undefined)?.[HOLD] as Hold | undefined;
+}
+
+/** H3 */
+export function checkedThreadId(threadId: unknown): string {
+  if (isThreadId(threadId)) return threadId;
+  const what =
+    typeof threadId === "string" ? "has no characters, too many, or such as cannot be shown" : "is no string";
+  throw new ToolgateError(
+    "thread_invalid",
+    threadId === undefined ? "no thread is named" : `the thread id ${what}`,
+    "give `configurable.thread_id` a string of 1 to 255 characters, without control characters",
+  );
+}

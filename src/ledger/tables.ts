@@ -1,0 +1,162 @@
+// Tables: what a store must be able to hold and find for the ledger. The rules stand above it, once, for every store.
+//
+//   T1. Everything between `write` and the end of its steps is one transaction: all of it is kept, durably, or none.
+//   T2. Every question about a thread or a turn is answered by an index or a kept counter, never by reading the thread.
+//
+// Every method answers at once: a rule is one synchronous function over these tables.
+
+import type {
+  ApprovalRequest,
+  Digest,
+  Operation,
+  OperationRow,
+  Owner,
+  Proposal,
+  ToolSnapshot,
+  Verdict,
+} from "../contracts/index.js";
+import type { Moment } from "./clock.js";
+import type { ModelRequestRecord } from "./port.js";
+
+/**
+ * What the steps of a transaction may look at, named before they run: a store that is far away loads it in one go. Looking
+ * at anything else is a mistake of the steps. Named operations and questions bring their threads with them.
+ */
+export interface Reach {
+  /** Their counters, clock and holder, and what is open in them: rows claimed or dispatching, writes that are unknown. */
+  readonly threads?: readonly string[];
+  /** What is open in every thread; `halting`: only where a named operation was claimed under `haltScope: "server"`. */
+  readonly everywhere?: "always" | "halting";
+  /** The rows, each with its current question. */
+  readonly operations?: readonly Digest[];
+  /** The proposals, their rows and the questions about these. */
+  readonly proposals?: readonly string[];
+  /** The questions, their rows and the current questions about these. */
+  readonly approvals?: readonly string[];
+  /** Earlier writes of a thread: identical to one of these, or numbered above `after`. */
+  readonly writes?: {
+    readonly threadId: string;
+    readonly identical: readonly Pick<Operation, "server" | "tool" | "argumentsDigest">[];
+    readonly after: number;
+  };
+  /** A turn's counters, and its operations that a person rejected. */
+  readonly turn?: { readonly threadId: string; readonly turnId: string };
+  /** Every row of a thread (of one turn). */
+  readonly history?: { readonly threadId: string; readonly turnId?: string };
+  /** Undecided operations with their current question, of a thread or of all. */
+  readonly questions?: { readonly threadId?: string };
+  /** Whether a model request is known. */
+  readonly request?: string;
+  /** The model requests of a turn. */
+  readonly requests?: { readonly threadId: string; readonly turnId: string };
+  readonly snapshot?: Digest;
+  /** The list of all threads. */
+  readonly list?: boolean;
+}
+
+export interface Store {
+  /** Runs the steps in one transaction that is durable when this resolves. (T1) May run them again where another was first. */
+  write<T>(reach: Reach, steps: (tables: Tables) => T): Promise<T>;
+  /** Runs steps that change nothing, on one consistent view. */
+  read<T>(reach: Reach, steps: (tables: Tables) => T): Promise<T>;
+  /** Extends the leases of an owner in a cheaper way than by steps. False: it holds nothing any more. */
+  renew?(owner: Owner, leaseMs: number): Promise<boolean>;
+  close(): Promise<void>;
+}
+
+/** Whose run a thread is, and until when that is so if nothing more is heard of it. */
+export interface Holder {
+  readonly owner: Owner;
+  readonly leaseUntil: number;
+}
+
+/** What a turn has spent and shown so far. */
+export interface TurnCounters {
+  readonly modelRequests: number;
+  readonly calls: number;
+  readonly writes: number;
+  readonly activeMs: number;
+  readonly budgetSpent: boolean;
+  readonly finalMade: boolean;
+}
+
+export const NO_TURN: TurnCounters = {
+  modelRequests: 0,
+  calls: 0,
+  writes: 0,
+  activeMs: 0,
+  budgetSpent: false,
+  finalMade: false,
+};
+
+/** A question as it is stored: with when it was made and answered by the clock that cannot be turned back. */
+export interface Question {
+  readonly request: ApprovalRequest;
+  readonly madeElapsed: number;
+  readonly verdict?: Verdict;
+  /** By the ledger's clock: the verdict's own time is the clock's of the host that sealed it. */
+  readonly answered?: Moment;
+  readonly consumed: boolean;
+}
+
+export interface Tables {
+  /** The store's own clock, where it has one: epoch milliseconds. */
+  now?(): number;
+  clock(): Moment | undefined;
+  setClock(moment: Moment): void;
+
+  /** Keeps the first body stored under an id. */
+  addSnapshot(snapshot: ToolSnapshot): void;
+  hasSnapshot(id: Digest): boolean;
+  snapshot(id: Digest): ToolSnapshot | undefined;
+
+  /** False when the request id is known. A proposal id that is known keeps its first proposal. */
+  addModelRequest(record: ModelRequestRecord): boolean;
+  modelRequests(threadId: string, turnId: string): ModelRequestRecord[];
+  proposal(proposalId: string): Proposal | undefined;
+
+  row(operationId: Digest): OperationRow | undefined;
+  /** Inserts a row or writes it over the one with its id; which call it is and its arguments never change. */
+  putRow(row: OperationRow): void;
+  rowsOfProposal(proposalId: string): OperationRow[];
+  rowsOfThread(threadId: string, turnId?: string): OperationRow[];
+  /** Rows in `dispatching`, of a thread or of all. */
+  dispatching(threadId?: string): OperationRow[];
+  /** Writes whose outcome is unknown, of a thread or of all. */
+  unknownWrites(threadId?: string): OperationRow[];
+  /** Writes of the thread with the same server, tool and arguments that count as repeats, oldest first. */
+  identicalWrites(threadId: string, call: Pick<Operation, "server" | "tool" | "argumentsDigest">): OperationRow[];
+  /** Writes of the thread numbered above `seq` that count as ahead, by number. */
+  writesAfter(threadId: string, seq: number): OperationRow[];
+  /** The next number of the thread's writes; each is given once. */
+  nextSeq(threadId: string): number;
+  /** How far an unknown outcome halts, as the operation's last claim was told. */
+  haltScope(operationId: Digest): "thread" | "server";
+  setHaltScope(operationId: Digest, scope: "thread" | "server"): void;
+  /** Rows claimed or dispatching, of a thread. */
+  inHand(threadId: string): OperationRow[];
+  holder(threadId: string): Holder | undefined;
+  setHolder(threadId: string, holder: Holder | undefined): void;
+  /** Extends the lease of every claimed or dispatching row of the owner, and of the threads it holds. False: there is none. */
+  renew(owner: Owner, leaseUntil: number): boolean;
+
+  turn(threadId: string, turnId: string): TurnCounters;
+  /** Adds to the counters; a flag once true stays true. */
+  addToTurn(threadId: string, turnId: string, more: Partial<TurnCounters>): void;
+  /** Operations of the turn that a person rejected. */
+  rejectedByPerson(threadId: string, turnId: string): OperationRow[];
+
+  addQuestion(question: Question): void;
+  question(approvalId: string): Question | undefined;
+  /** The newest question about an operation: the only one whose verdict counts. */
+  currentQuestion(operationId: Digest): Question | undefined;
+  setVerdict(approvalId: string, verdict: Verdict, answered: Moment): void;
+  consume(approvalId: string): void;
+  /** The time of the latest verdict on an operation of the proposal. */
+  lastVerdict(proposalId: string): Moment | undefined;
+  /** The current question of each undecided operation, answered or not. */
+  openQuestions(threadId?: string): { readonly question: Question; readonly row: OperationRow }[];
+
+  threads(): { threadId: string; lastAt: number }[];
+  touch(threadId: string, at: number): void;
+}

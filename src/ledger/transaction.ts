@@ -1,0 +1,123 @@
+// Session: what the steps of one transaction share: the tables, the time, and who may still be alive.
+
+import {
+  type Digest,
+  digest,
+  type Operation,
+  type OperationRow,
+  type Owner,
+  rejected,
+  takenOver,
+} from "../contracts/index.js";
+import { type Moment, outlived } from "./clock.js";
+import { type Asked, runKey } from "./port.js";
+import { lost, ownerGone, type Place, proposed, settled, type Watch } from "./transitions.js";
+import type { Holder, Question, Tables } from "./tables.js";
+
+export interface Session extends Watch {
+  readonly tables: Tables;
+  readonly moment: Moment;
+}
+
+/** Puts a row that is settled now, and what its thread and turn keep of it. */
+export function putSettled(session: Session, row: OperationRow): void {
+  session.tables.putRow(row);
+  session.tables.touch(row.threadId, session.now);
+  if (row.outcome?.reason === "budget") {
+    session.tables.addToTurn(row.threadId, row.turnId, { budgetSpent: true });
+  }
+}
+
+/** Settles the row of each write (and read) that the owner of a dead process left in `dispatching`. Returns them. */
+export function sweepRows(session: Session, threadId: string | undefined, reads: boolean): OperationRow[] {
+  const swept: OperationRow[] = [];
+  for (const row of session.tables.dispatching(threadId)) {
+    if (row.operation.effect === "read" && !reads) continue;
+    if (!ownerGone(row, session)) continue;
+    const after = lost(row, session.now);
+    putSettled(session, after);
+    swept.push(after);
+  }
+  return swept;
+}
+
+/** Whose run a thread is, other than this one's, while that run may live. (L8) */
+export function heldByOther(session: Session, threadId: string, run: Owner): Owner | undefined {
+  const holder = session.tables.holder(threadId);
+  if (holder === undefined || sameOwner(holder.owner, run) || holderGone(session, threadId, holder)) return undefined;
+  return holder.owner;
+}
+
+export function holderGone(session: Session, threadId: string, { owner, leaseUntil }: Holder): boolean {
+  const life = session.liveness(owner, runKey(threadId));
+  return life === "gone" || (life === "unknown" && leaseUntil <= session.now);
+}
+
+/** Throws `already_running` when the thread is not the run's own. Whoever names no run is not held to it. */
+export function mustHold({ tables }: Session, threadId: string, run: Owner | undefined): void {
+  if (run === undefined || sameOwner(tables.holder(threadId)?.owner, run)) return;
+  throw takenOver(threadId);
+}
+
+export function sameOwner(a: Owner | undefined, b: Owner): boolean {
+  return a?.instance === b.instance && a.pid === b.pid && a.started === b.started && a.machine === b.machine;
+}
+
+/** Whether an operation is, by the host's own record, of another thread or scope, or another call under the same id. */
+export function isForeign(
+  session: Session,
+  operation: Operation,
+  row: OperationRow | undefined,
+  place: Pick<Place, "threadId" | "scope">,
+): boolean {
+  if (row && (row.operation.argumentsDigest !== operation.argumentsDigest || !samePlace(row, place))) return true;
+  const proposal = session.tables.proposal(operation.proposalId);
+  return proposal !== undefined && !samePlace(proposal, place);
+}
+
+function samePlace(a: Pick<Place, "threadId" | "scope">, b: Pick<Place, "threadId" | "scope">): boolean {
+  return a.threadId === b.threadId && a.scope === b.scope;
+}
+
+/** Under which the attempt to run an operation in a thread that it does not belong to is kept. */
+export function foreignId(operationId: Digest, place: Pick<Place, "threadId" | "scope">): Digest {
+  return digest(["other_thread", place.threadId, place.scope, operationId]);
+}
+
+/**
+ * Refuses an operation of another thread. The record of the attempt is kept under an id of its own, so that the true
+ * thread's operation, which may be yet to come, is not taken by it.
+ */
+export function refuseForeign(
+  session: Session,
+  operation: Operation,
+  place: Place,
+  toolDigest: Digest | null,
+): OperationRow {
+  const outcome = rejected("other_thread", "host", "this call belongs to another thread; it was not run");
+  const answer = settled(proposed(operation, place, toolDigest, session.now), outcome, session.now);
+  const id = foreignId(operation.id, place);
+  if (session.tables.row(id) === undefined) {
+    const kept = { ...operation, id, proposalId: `other_thread:${operation.proposalId}` };
+    putSettled(session, { ...answer, operation: kept });
+  }
+  return answer;
+}
+
+/** Whether a question can no longer be answered, nor its answer be used. By the earlier of its own and the sealed time. */
+export function questionExpired(question: Question, moment: Moment): boolean {
+  const { createdAt, expiresAt } = question.request;
+  const until = Math.min(expiresAt, question.verdict?.expiresAt ?? expiresAt);
+  return outlived({ at: createdAt, elapsed: question.madeElapsed }, until - createdAt, moment);
+}
+
+export function asAsked(question: Question, moment: Moment): Asked {
+  const { request, verdict, answered, consumed } = question;
+  return {
+    request,
+    ...(verdict === undefined ? {} : { verdict }),
+    ...(answered === undefined ? {} : { answeredAt: answered.at }),
+    consumed,
+    expired: questionExpired(question, moment),
+  };
+}

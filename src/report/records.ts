@@ -1,0 +1,218 @@
+// Records: the ledger as a host sees it. Questions can be answered and unknown outcomes settled here, outside any run;
+// the thread goes on when it is run again.
+
+import type { PersonAnswer } from "../approval/index.js";
+import { readAnswer } from "../approval/index.js";
+import {
+  type ApprovalItem,
+  type OperationItem,
+  type ResolutionType,
+  ToolgateError,
+  type UnknownItem,
+} from "../contracts/index.js";
+import { openQuestions, storeAnswers, type ViewsOf } from "../gate/answer.js";
+import { checkedThreadId } from "../langgraph/held-graph.js";
+import { type Host, UNAUTHENTICATED } from "../graph/host.js";
+import { toApprovalItem, toOperationItem, toUnknownItem } from "./items.js";
+
+export interface Records {
+  /** Every operation of a thread, oldest first. */
+  operations(threadId: string): Promise<OperationItem[]>;
+  /** Open questions, of one thread or of all. */
+  requests(threadId?: string): Promise<(ApprovalItem & { threadId: string })[]>;
+  /** Writes whose outcome is unknown, of one thread or of all. */
+  unknowns(threadId?: string): Promise<(UnknownItem & { threadId: string })[]>;
+  /**
+   * Answers one question. Does not resume the thread.
+   * Throws `not_found`, `already_decided` (also when it expired) and `invalid_answer`.
+   */
+  answer(
+    approvalId: string,
+    answer: PersonAnswer,
+    options?: { readonly approver?: string },
+  ): Promise<{ threadId: string; operationId: string }>;
+  /**
+   * Records what became of a write with an unknown outcome. Does not resume the thread.
+   * Throws `not_found`, `already_settled` and, for `did_not_happen` while the sender may still get its answer, `owner_alive`.
+   */
+  resolve(
+    operationId: string,
+    type: ResolutionType,
+    options?: { readonly note?: string; readonly by?: string },
+  ): Promise<{ threadId: string }>;
+  /** Threads the ledger knows, latest activity first. */
+  threads(): Promise<{ threadId: string; status: "done" | "awaiting_approval" | "result_unknown" }[]>;
+}
+
+export function recordsOf(host: Host, viewsOf: ViewsOf): Records {
+  return {
+    async operations(threadId) {
+      return (await host.ledger.operations(checkedThreadId(threadId))).map((row) => toOperationItem(row, false));
+    },
+    async requests(threadId) {
+      if (threadId !== undefined) checkedThreadId(threadId);
+      const open = await openQuestions(host, viewsOf, threadId);
+      return open.map(({ asked, row }) => ({ ...toApprovalItem(asked, row), threadId: row.threadId }));
+    },
+    async unknowns(threadId) {
+      if (threadId !== undefined) checkedThreadId(threadId);
+      return (await host.ledger.unknowns(threadId)).map((row) => ({ ...toUnknownItem(row), threadId: row.threadId }));
+    },
+    answer: (approvalId, answer, options = {}) =>
+      answerOne(host, viewsOf, approvalId, answer, options.approver ?? UNAUTHENTICATED),
+    resolve: (operationId, type, options = {}) => resolveOne(host, operationId, type, options),
+    async threads() {
+      const [threads, open, unknown] = await Promise.all([
+        host.ledger.threads(),
+        openQuestions(host, viewsOf),
+        host.ledger.unknowns(),
+      ]);
+      const asked = new Set(open.map(({ row }) => row.threadId));
+      const inDoubt = new Set(unknown.map((row) => row.threadId));
+      return threads.map(({ threadId }) => ({
+        threadId,
+        status: inDoubt.has(threadId) ? "result_unknown" : asked.has(threadId) ? "awaiting_approval" : "done",
+      }));
+    },
+  };
+}
+
+async function answerOne(host: Host, viewsOf: ViewsOf, approvalId: string, answer: PersonAnswer, approver: string) {
+  if (host.config.approvals.requireIdentity && approver === UNAUTHENTICATED) {
+    throw new ToolgateError(
+      "invalid_answer",
+      "nobody is signed in, and this host takes answers from known people only",
+      "sign in and answer again",
+    );
+  }
+  const asked = await host.ledger.request(approvalId);
+  const row = asked && (await host.ledger.row(asked.request.operationId));
+  if (!asked || !row) {
+    throw new ToolgateError(
+      "not_found",
+      `there is no approval \`${approvalId}\``,
+      "run `toolgate approvals` to list the open ones",
+    );
+  }
+  const { threadId, operationId } = asked.request;
+  await refuseLeft(viewsOf, asked.verdict === undefined, threadId, operationId);
+  const entry = { alias: row.operation.alias };
+  const checked = readAnswer(
+    {
+      decisions: {
+        [approvalId]:
+          answer.type === "edit"
+            ? { type: "edit", editedAction: { name: entry.alias, args: answer.arguments } }
+            : answer,
+      },
+    },
+    [
+      {
+        request: asked.request,
+        operation: row.operation,
+        tool: toolOf(row.operation, asked.request.toolDigest),
+        earlier: [],
+      },
+    ],
+    { now: host.now(), positional: "refuse" },
+  );
+  if (checked.kind === "again")
+    throw new ToolgateError("invalid_answer", checked.reason, "correct the answer and give it again");
+  const [result] = await storeAnswers(
+    host,
+    [{ question: { asked, row }, answer: checked.answers.get(approvalId) as PersonAnswer }],
+    approver,
+  );
+  switch (result?.kind) {
+    case "stored":
+      return { threadId, operationId };
+    case "expired":
+      throw new ToolgateError(
+        "already_decided",
+        `approval \`${approvalId}\` has expired; the call was not run`,
+        "ask again in the thread",
+        { data: { threadId } },
+      );
+    case "already_decided":
+      throw new ToolgateError(
+        "already_decided",
+        `approval \`${approvalId}\` was already decided`,
+        "run `toolgate threads` to see where the thread stands",
+        { data: { threadId } },
+      );
+    default:
+      throw new ToolgateError(
+        "not_found",
+        `there is no approval \`${approvalId}\``,
+        "run `toolgate approvals` to list the open ones",
+      );
+  }
+}
+
+/** An answer that nothing waits for is refused, not stored: nobody should believe that it did something. */
+async function refuseLeft(viewsOf: ViewsOf, open: boolean, threadId: string, operationId: string): Promise<void> {
+  const views = await viewsOf(threadId);
+  if (views === undefined) {
+    throw new ToolgateError(
+      "not_found",
+      `thread \`${threadId}\` is not in this store: its run keeps its state elsewhere`,
+      "answer the question where the thread runs, for example in Studio",
+    );
+  }
+  if (open && !views.some((view) => view.operationId === operationId)) {
+    throw new ToolgateError(
+      "already_decided",
+      `thread \`${threadId}\` has gone on without this question; nothing waits for its answer`,
+      "run `toolgate approvals` to list the open ones",
+      { data: { threadId } },
+    );
+  }
+}
+
+/** What reading an answer needs of a tool: nothing but its shape. */
+function toolOf(operation: { alias: string; server: string | null; tool: string | null }, digest: string) {
+  return {
+    alias: operation.alias,
+    server: operation.server ?? "",
+    tool: operation.tool ?? "",
+    description: "",
+    inputSchema: {},
+    digest,
+  };
+}
+
+async function resolveOne(
+  host: Host,
+  operationId: string,
+  type: ResolutionType,
+  options: { note?: string; by?: string },
+) {
+  const result = await host.ledger.resolve(operationId, type, {
+    by: options.by ?? UNAUTHENTICATED,
+    ...(options.note === undefined ? {} : { note: options.note }),
+  });
+  switch (result.kind) {
+    case "resolved":
+      return { threadId: result.row.threadId };
+    case "already_settled":
+      throw new ToolgateError(
+        "already_settled",
+        `operation \`${operationId}\` is settled: ${result.row.outcome?.status ?? result.row.state}`,
+        "nothing is left to settle; run the thread again",
+        { data: { threadId: result.row.threadId } },
+      );
+    case "owner_alive":
+      throw new ToolgateError(
+        "owner_alive",
+        `the process that sent \`${result.row.operation.alias}\` may still get its answer`,
+        "wait until it has ended, then say that it did not happen",
+        { data: { threadId: result.row.threadId } },
+      );
+    case "not_found":
+      throw new ToolgateError(
+        "not_found",
+        `there is no operation \`${operationId}\``,
+        "run `toolgate unknowns` to list those with an unknown outcome",
+      );
+  }
+}

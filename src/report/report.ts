@@ -1,0 +1,121 @@
+// Report: one user turn of a thread, as other programs read it. Everything in it is from the ledger and the last state.
+
+import { AIMessage, type BaseMessage } from "@langchain/core/messages";
+import type {
+  ApprovalItem,
+  OperationItem,
+  OperationRow,
+  RunReport,
+  ToolSnapshot,
+  ToolsReport,
+  UnknownItem,
+} from "../contracts/index.js";
+import { decide, toolSettings } from "../policy/index.js";
+import { openQuestions } from "../gate/answer.js";
+import type { Host } from "../graph/host.js";
+import { toApprovalItem, toOperationItem, toUnknownItem } from "./items.js";
+import { turnOf } from "../graph/messages.js";
+import type { GraphState, OperationView } from "../graph/state.js";
+
+/** Reports the turn since the last user message. `state` undefined: the thread is new. */
+export async function reportTurn(
+  host: Host,
+  threadId: string,
+  state: Partial<GraphState> | undefined,
+): Promise<RunReport> {
+  const messages = state?.messages ?? [];
+  const turnId = turnOf(messages);
+  const [requests, rows, open, unknown] = await Promise.all([
+    host.ledger.modelRequests(threadId, turnId),
+    host.ledger.operations(threadId, turnId),
+    openQuestions(host, async () => state?.operations, threadId),
+    host.ledger.unknowns(threadId),
+  ]);
+  const approvals: ApprovalItem[] = open.map(({ asked, row }) => toApprovalItem(asked, row));
+  const unknowns: UnknownItem[] = unknown.map(toUnknownItem);
+  const replayed = replayedIn(messages);
+  const operations: OperationItem[] = [
+    ...inCallOrder(rows).map((row) => toOperationItem(row, replayed.has(row.operation.id))),
+    ...waiting(state?.operations ?? [], rows),
+  ];
+  return {
+    threadId,
+    status: unknowns.length > 0 ? "result_unknown" : approvals.length > 0 ? "awaiting_approval" : "done",
+    answer: answerOf(messages),
+    approvals,
+    unknowns,
+    operations,
+    modelRequests: requests.length,
+    snapshotId: state?.snapshot?.id ?? requests.at(-1)?.snapshotId ?? null,
+    tools: [...(requests.at(-1)?.tools ?? [])],
+  };
+}
+
+/** A snapshot with each tool's decision, as it stands without arguments. */
+export function reportTools(host: Host, snapshot: ToolSnapshot): ToolsReport {
+  return {
+    snapshotId: snapshot.id,
+    servers: snapshot.servers.map(({ name, status, protocol, toolCount, problem }) => ({
+      name,
+      status,
+      protocol: protocol ?? null,
+      toolCount,
+      ...(problem === undefined ? {} : { problem }),
+    })),
+    tools: snapshot.tools.map((entry) => {
+      const decision = decide(host.policy, entry, {});
+      return {
+        alias: entry.alias,
+        server: entry.server,
+        tool: entry.tool,
+        effect: toolSettings(host.settings, entry).effect,
+        decision: decision.kind,
+        rules: [...decision.rules],
+      };
+    }),
+    withheld: [...snapshot.withheld],
+  };
+}
+
+/** By response, then by the place of the call in it; an edit stands behind what it replaces. */
+function inCallOrder(rows: readonly OperationRow[]): OperationRow[] {
+  const responses = [...new Set(rows.map((row) => row.operation.proposalId))];
+  return responses.flatMap((proposalId) =>
+    rows.filter((row) => row.operation.proposalId === proposalId).sort((a, b) => a.operation.index - b.operation.index),
+  );
+}
+
+/** Calls of the current batch that the ledger has no row of yet: they wait for a sibling's answer. */
+function waiting(views: readonly OperationView[], rows: readonly OperationRow[]): OperationItem[] {
+  const known = new Set(rows.map((row) => row.operation.id));
+  return views
+    .filter((view) => view.status === "ready" && !known.has(view.operationId))
+    .map(({ operationId, callId, alias, server, tool, effect, decision }) => ({
+      operationId,
+      callId,
+      alias,
+      server,
+      tool,
+      effect,
+      decision: decision?.kind ?? null,
+      status: "proposed",
+      reason: null,
+      by: null,
+      sent: false,
+      replayed: false,
+    }));
+}
+
+function answerOf(messages: readonly BaseMessage[]): string {
+  const last = messages.at(-1);
+  return AIMessage.isInstance(last) && (last.tool_calls?.length ?? 0) === 0 ? last.text : "";
+}
+
+function replayedIn(messages: readonly BaseMessage[]): Set<string> {
+  return new Set(
+    messages.flatMap((message) => {
+      const artifact = (message as { artifact?: { operationId?: unknown; replayed?: unknown } }).artifact;
+      return artifact?.replayed === true && typeof artifact.operationId === "string" ? [artifact.operationId] : [];
+    }),
+  );
+}
