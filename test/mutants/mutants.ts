@@ -19,6 +19,14 @@ const CLASSIFY = {
   tier: "test",
 } as const;
 const JUDGE = { file: "src/policy/judge.ts", tests: ["test/policy/judge.test.ts"], tier: "test" } as const;
+const LEDGER = { tests: ["test/conformance/ledger.test.ts"], tier: "test" } as const;
+const CLAIM = { ...LEDGER, file: "src/ledger/claim.ts" } as const;
+const ADMISSION = {
+  file: "src/ledger/admission.ts",
+  tests: ["test/execution/claim.test.ts", "test/conformance/ledger.test.ts"],
+  tier: "test",
+} as const;
+const SETTLE = { ...LEDGER, file: "src/ledger/settle.ts" } as const;
 
 export const MUTANTS: readonly Mutant[] = [
   {
@@ -72,5 +80,138 @@ export const MUTANTS: readonly Mutant[] = [
     replace: "sha256(mapped)",
     tests: ["test/mutants/alias.test.ts", "test/catalog/assemble.test.ts"],
     tier: "test",
+  },
+  {
+    ...CLAIM,
+    name: "a batch is claimed in a thread that another living run holds",
+    find: 'if (other) return { kind: "claims"',
+    replace: 'if (other && batch.operations.length === 0) return { kind: "claims"',
+  },
+  {
+    ...CLAIM,
+    name: "a batch of which one call must be asked about is claimed as far as it can be",
+    find: "if (asking.length > 0) return",
+    replace: "if (asking.length === ruled.length && asking.length > 0) return",
+  },
+  {
+    ...CLAIM,
+    name: "an operation that a batch names twice is claimed twice",
+    find: "if (before.some((one) => one.request.operation.id === operation.id)) {",
+    replace: "if (before.some((one) => one.request === request)) {",
+  },
+  {
+    ...CLAIM,
+    name: "a yes is not used up by the claim that it permits",
+    find: "if (ruling.consume !== undefined) tables.consume",
+    replace: 'if (ruling.consume === "") tables.consume',
+  },
+  {
+    ...CLAIM,
+    name: "an unknown write halts the writes of another scope to its server",
+    find: 'haltScope === "server" && row.scope === of.scope &&',
+    replace: 'haltScope === "server" &&',
+  },
+  {
+    ...CLAIM,
+    name: "a write is claimed while another write of its thread is being sent by a living owner",
+    find: "else if (row.threadId === batch.threadId) inFlight.push(row)",
+    replace: "else if (row.threadId !== batch.threadId) inFlight.push(row)",
+  },
+  {
+    ...CLAIM,
+    name: "an identical write earlier in the same batch counts as no repeat",
+    find: "new Set([...stored, ...claimedNow])",
+    replace: "new Set([...stored, ...claimedNow.slice(claimedNow.length)])",
+  },
+  {
+    ...CLAIM,
+    name: "a write that is claimed again keeps the number of its first claim",
+    find: 'operation.effect === "write" ? tables.nextSeq(batch.threadId) : undefined',
+    replace: 'operation.effect === "write" ? (row?.seq ?? tables.nextSeq(batch.threadId)) : undefined',
+  },
+  {
+    ...CLAIM,
+    name: "a send is begun under the fence of an older claim",
+    find: 'row.fence !== fence || row.state !== "claimed"',
+    replace: 'row.fence < fence || row.state !== "claimed"',
+  },
+  {
+    ...CLAIM,
+    name: "a send is begun twice under one claim",
+    find: 'row.fence !== fence || row.state !== "claimed"',
+    replace: 'row.fence !== fence || (row.state !== "claimed" && row.state !== "dispatching")',
+  },
+  {
+    ...CLAIM,
+    name: "a write is sent although another one has become unknown since its claim",
+    find: "find((other) => halts(other, row, haltScope))",
+    replace: "find((other) => other === row && halts(other, row, haltScope))",
+  },
+  {
+    ...CLAIM,
+    name: "calls of built-in tools are counted in the turn's budget",
+    find: "if (!isBuiltIn(row.operation)) {",
+    replace: "if (!isBuiltIn(row.operation) || row.fence > 0) {",
+  },
+  {
+    ...ADMISSION,
+    name: "a yes to one definition of a tool permits a call of another definition",
+    find: "sealed.toolDigest === toolDigest &&",
+    replace: "(sealed.toolDigest === toolDigest || toolDigest !== null) &&",
+  },
+  {
+    ...ADMISSION,
+    name: "a yes permits a claim after its lifetime",
+    find: "if (facts.verdictExpired) {",
+    replace: "if (facts.verdictExpired && facts.questionExpired) {",
+  },
+  {
+    ...ADMISSION,
+    name: "a yes that was shown one earlier write covers all of them",
+    find: "earlier.some((id) => !seen.includes(id))",
+    replace: "earlier.length > 0 && earlier.every((id) => !seen.includes(id))",
+  },
+  {
+    ...ADMISSION,
+    name: "a write that a process left half sent is claimed again",
+    find: 'return write ? { kind: "lost" } : admit(facts);',
+    replace: 'return write && facts.ownerGone === undefined ? { kind: "lost" } : admit(facts);',
+  },
+  {
+    ...ADMISSION,
+    name: "a write that was left half sent is claimed again once the host calls its tool a read",
+    find: 'row.operation.effect === "write" || facts.request.operation.effect === "write"',
+    replace: 'facts.request.operation.effect === "write"',
+  },
+  {
+    ...SETTLE,
+    name: "a settlement is taken under the fence of an older claim",
+    find: "if (row === undefined || row.fence !== settlement.fence) return false;",
+    replace: "if (row === undefined || row.fence < settlement.fence) return false;",
+  },
+  {
+    ...SETTLE,
+    name: "a settled operation is settled again with another outcome",
+    find: 'if (row.state === "settled") return isSame(row, settlement);',
+    replace: 'if (row.state === "settled" && isSame(row, settlement)) return true;',
+  },
+  {
+    ...SETTLE,
+    name: "an answer that came too late replaces an outcome that was known",
+    find: "row.fence !== settlement.fence || !isUnknown(row)",
+    replace: "row.fence !== settlement.fence",
+  },
+  {
+    ...SETTLE,
+    name: "a person's word that it did not happen is taken while its sender may still get the answer",
+    find: 'if (type === "did_not_happen" && !ownerGone(row, session))',
+    replace: 'if (type === "did_not_happen" && row.owner === undefined && !ownerGone(row, session))',
+  },
+  {
+    ...LEDGER,
+    file: "src/ledger/transitions.ts",
+    name: "an owner that was only cut off may still settle what was taken from it",
+    find: "return settled(fenced(row), outcome, now);",
+    replace: "return settled(row, outcome, now);",
   },
 ];
