@@ -8,8 +8,8 @@ import type { ChatResult } from "@langchain/core/outputs";
 export class CallingModel extends BaseChatModel {
   /** How many calls it still asks for. */
   left = 0;
-  /** When each request came, in milliseconds of `performance.now`. */
-  readonly times: number[] = [];
+  /** Awaited before each answer. */
+  before: () => Promise<void> = async () => undefined;
   #made = 0;
 
   constructor(readonly tool: string) {
@@ -25,7 +25,7 @@ export class CallingModel extends BaseChatModel {
   }
 
   override async _generate(): Promise<ChatResult> {
-    this.times.push(performance.now());
+    await this.before();
     const message = this.left > 0 ? this.#call() : new AIMessage("Done.");
     return { generations: [{ text: "", message }] };
   }

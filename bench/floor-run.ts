@@ -1,9 +1,11 @@
-// One process of `floor.ts`: a turn of many calls, then many turns of one call, by one of two agents on one server.
+// One process of `floor.ts`: a turn of many calls and then turns of one call, by one of two agents, in blocks that the
+// process that started it asks for.
 //
-//   node floor-run.js floor|toolgate CALLS TURNS
+//   floor-run.js floor|toolgate CALLS TURNS, started with a channel for messages
 //
 // `floor` is what an agent cannot do without: a bare graph of four nodes, a messages channel that stores what each step
-// added, the MCP SDK's `callTool` over stdio and LangGraph's own SQLite saver. It prints one line of JSON.
+// added, the MCP SDK's `callTool` over stdio and LangGraph's own SQLite saver. Between two blocks the long turn stands
+// still before an answer of its model.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -27,11 +29,17 @@ import { z } from "zod";
 import { createToolgate } from "../src/index.js";
 import { CallingModel } from "./floor-model.js";
 
-export interface Times {
-  /** Milliseconds of each call within the long turn, from one model request to the next. */
-  readonly calls: readonly number[];
-  /** Milliseconds of each turn of one call. */
-  readonly turns: readonly number[];
+/** What is asked of this process: so many of the long turn's calls, or so many turns of one call. */
+export interface Ask {
+  readonly what: "calls" | "turns";
+  readonly count: number;
+}
+
+/** Milliseconds. */
+export interface Block {
+  readonly each: readonly number[];
+  /** Processor time of the whole process, for each of them. */
+  readonly cpu: number;
 }
 
 const SERVER = fileURLToPath(new URL("../servers/deploy.js", import.meta.url));
@@ -134,27 +142,94 @@ function expectDone(messages: readonly BaseMessage[], expected: number): void {
   throw new Error(`${kind}: ${messages.length} of ${expected} messages, the last result: ${result?.text}`);
 }
 
-async function measure(agent: Agent): Promise<Times> {
-  const { model } = agent;
-  model.left = calls;
-  expectDone(await agent.ask("calls"), 2 + 2 * calls);
-  const times = model.times.slice(1).map((at, n) => at - (model.times[n] as number));
+/** Lets the long turn's model answer one request at a time. */
+function hold(model: CallingModel) {
+  let arrived = deferred();
+  let permit = deferred();
+  model.before = async () => {
+    arrived.resolve();
+    await permit.promise;
+  };
+  return {
+    arrived: () => arrived.promise,
+    goOn() {
+      const old = permit;
+      arrived = deferred();
+      permit = deferred();
+      old.resolve();
+    },
+  };
+}
+
+function deferred() {
+  let resolve: () => void = () => undefined;
+  const promise = new Promise<void>((settle) => {
+    resolve = settle;
+  });
+  return { promise, resolve };
+}
+
+async function block(count: number, step: () => Promise<void>): Promise<Block> {
+  const before = process.cpuUsage();
   const each: number[] = [];
-  for (let turn = 1; turn <= turns; turn++) {
-    model.left = 1;
+  for (let n = 0; n < count; n++) {
     const since = performance.now();
-    const messages = await agent.ask("turns");
+    await step();
     each.push(performance.now() - since);
-    expectDone(messages, 4 * turn);
   }
-  return { calls: times, turns: each };
+  const { user, system } = process.cpuUsage(before);
+  return { each, cpu: (user + system) / 1_000 / count };
 }
 
 const folder = mkdtempSync(join(tmpdir(), "toolgate-bench-"));
 const agent = kind === "floor" ? await floor(folder) : await toolgate(folder);
+const { model } = agent;
+const asks: Ask[] = [];
+let wake = deferred();
+process.on("message", (ask: Ask) => {
+  asks.push(ask);
+  wake.resolve();
+});
+async function nextAsk(): Promise<Ask> {
+  for (;;) {
+    const ask = asks.shift();
+    if (ask) return ask;
+    wake = deferred();
+    await wake.promise;
+  }
+}
+
 try {
-  console.log(JSON.stringify(await measure(agent)));
+  const held = hold(model);
+  model.left = calls;
+  const long = agent.ask("calls");
+  const over = long.then(() => Promise.reject(new Error("the turn is over")));
+  over.catch(() => undefined);
+  const reached = () => Promise.race([held.arrived(), over]);
+  await reached();
+  for (let made = 0; made < calls; ) {
+    const { count } = await nextAsk();
+    const step = async () => {
+      held.goOn();
+      await reached();
+    };
+    process.send?.(await block(count, step));
+    made += count;
+  }
+  model.before = async () => undefined;
+  held.goOn();
+  expectDone(await long, 2 + 2 * calls);
+  for (let made = 0; made < turns; ) {
+    const { count } = await nextAsk();
+    const step = async () => {
+      model.left = 1;
+      made += 1;
+      expectDone(await agent.ask("turns"), 4 * made);
+    };
+    process.send?.(await block(count, step));
+  }
 } finally {
   await agent.close();
   rmSync(folder, { recursive: true, force: true });
+  process.disconnect?.();
 }
