@@ -11,8 +11,9 @@
 //
 // The floor's user turn grows with the thread, because LangGraph's SQLite saver reads back every step to rebuild a messages
 // channel; its ratio is printed and has no bound. The floor's saver does not wait for the disk at a commit, because
-// better-sqlite3 is built so that it does not; toolgate's does. `--old DIR` measures another checkout of toolgate in the
-// same blocks.
+// better-sqlite3 is built so that it does not; toolgate's does, so a slow disk raises the ratio. The stores are made in the
+// system's folder for temporary files: with `TMPDIR` set to a folder in memory, such as /dev/shm on Linux, the disk is left
+// out. `--old DIR` measures another checkout of toolgate in the same blocks.
 
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
