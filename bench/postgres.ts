@@ -20,6 +20,7 @@ import pg from "pg";
 import { readLog } from "../servers/log.js";
 import { openPostgres } from "../src/adapters/postgres/open.js";
 import { createOwner } from "../src/adapters/process/owner.js";
+import { outcomeOf } from "../src/contracts/index.js";
 import { createToolgate } from "../src/index.js";
 import { scriptedModel } from "../src/testing.js";
 import { startPostgres } from "../test/support/postgres.js";
@@ -100,7 +101,7 @@ async function measure(url: string, log: string): Promise<Run> {
     await counting.quiet();
     const counts = new Map(counting.counts);
     const rows = (await Promise.all(ids.map((id) => stores.ledger.operations(id)))).flat();
-    const ok = rows.filter(({ outcome }) => outcome?.status === "ok").map(({ operation }) => operation.id);
+    const ok = rows.filter((row) => outcomeOf(row)?.status === "ok").map(({ operation }) => operation.id);
     const own = ["enter", "leave", LAST_ANSWER].reduce((sum, name) => sum + (counts.get(name)?.writes ?? 0), 0);
     const stored = (await versionsOf(url, ids)) - own - counting.renewed();
     const effects = readLog(log, "effect").slice(before);

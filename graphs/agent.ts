@@ -1,6 +1,6 @@
 // The agent for LangGraph Studio and `langgraphjs dev`: the configuration beside package.json, or the file that
-// TOOLGATE_CONFIG names. Loading and drawing it starts no server; the first run does. Its answers are sealed with the
-// store's own secret, as those of the command are: a question asked here can be answered there.
+// TOOLGATE_CONFIG names. Loading and drawing the graph starts no server; the first run does. Answers are sealed with the
+// secret that the command keeps beside the store, so a question asked here can be answered with the command.
 
 import { fileURLToPath } from "node:url";
 import { withKeptSecret } from "../src/cli/secret.js";

@@ -1,8 +1,8 @@
-// Exit codes: what a script can act on without reading a word.
+// Exit codes: a script can act on them without reading the output.
 //
-//   C1. 2 is a wrong command line. Otherwise an unknown result (4) beats an error (1), that beats a question that waits
-//       (3), and that beats done (0); the report's `status` says the same.
-//   C2. 130 and 143: stopped by Ctrl-C or SIGTERM; the thread can go on.
+//   exit-1. 2 is a wrong command line. Of the other codes the first that applies is used: an unknown result (4), an error (1),
+//           a question that waits for a person (3), done (0). The report's `status` says the same.
+//   exit-2. 130 and 143: the run was stopped by Ctrl-C or SIGTERM. The thread can go on.
 
 import type { RunStatus } from "../contracts/index.js";
 

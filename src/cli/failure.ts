@@ -1,18 +1,20 @@
 // Failures: whatever was thrown becomes one line, what to do about it, and a stable code.
 //
-//   F1. Nothing a server or a model said can steer the terminal. Secrets were taken out before (`redacted`).
+// Control characters from a server or a model are made visible, so that they cannot steer the terminal. Secrets were taken
+// out before (`redacted`).
 
-import { escapeHidden, oneLine, ToolgateError } from "../contracts/index.js";
+import { ToolgateError } from "../contracts/errors.js";
+import { escapeHidden, oneLine } from "../contracts/text.js";
 import type { Context } from "./io.js";
 
 export interface Failure {
-  /** An `ErrorCode`, or one of the command's own: `internal` (nobody thought of it), `stopped` (by a signal). */
+  /** An `ErrorCode`, or one of the command's own: `internal` (an error that toolgate does not know), `stopped` (by a signal). */
   readonly code: string;
   readonly message: string;
   readonly hint: string;
 }
 
-/** A command line that means nothing: exit code 2. */
+/** A command line that cannot be carried out: exit code 2. */
 export class UsageError extends ToolgateError {
   constructor(message: string, hint: string, code: "usage" | "empty_question" = "usage") {
     super(code, message, hint);
@@ -20,7 +22,7 @@ export class UsageError extends ToolgateError {
   }
 }
 
-/** The run was stopped from outside; nothing is wrong with the thread. */
+/** Thrown when a signal stopped the run. The thread can go on. */
 export class Stopped extends Error {
   constructor(readonly threadId?: string) {
     super("stopped");
@@ -31,7 +33,7 @@ export class Stopped extends Error {
 const MESSAGE_CHARS = 1_000;
 
 export function failureOf(error: unknown): Failure {
-  const clean = (text: string) => oneLine(text, MESSAGE_CHARS); // F1
+  const clean = (text: string) => oneLine(text, MESSAGE_CHARS);
   if (error instanceof ToolgateError)
     return { code: error.code, message: clean(error.message), hint: clean(error.hint) };
   const message = clean(error instanceof Error ? error.message || error.name : String(error));
@@ -44,7 +46,7 @@ export function failureOf(error: unknown): Failure {
   return { code: "internal", message, hint: "run it again with --verbose to see where it comes from" };
 }
 
-/** What a run threw. `next`: the nodes the thread stands at, which say whose failure it was. */
+/** The failure of a run. `next` names the nodes that the thread runs next: they show which part failed. */
 export function runFailure(error: unknown, next: readonly string[], goOn: string): Failure {
   const failure = failureOf(error);
   if (failure.code !== "internal") return failure;
@@ -63,7 +65,7 @@ function isStoreError(error: unknown): boolean {
   return name === "SqliteError" || (typeof code === "string" && /^(SQLITE_|ENOSPC|EROFS|EDQUOT)/.test(code));
 }
 
-/** Tells a person: one line, what to do about it, and with `--verbose` where it comes from. */
+/** Reports a failure on stderr: one line, what to do about it, and with `--verbose` the stack. */
 export function tellFailure(
   context: Context,
   { message, hint }: Pick<Failure, "message" | "hint">,

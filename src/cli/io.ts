@@ -1,9 +1,9 @@
-// Io: everything of the process that the command touches, in one place, so that the rest can be run without one.
+// Everything of the process that the command uses, in one place, so that tests can run the command without a process.
 
 import type { Readable, Writable } from "node:stream";
-import { oneLine } from "../contracts/index.js";
+import { oneLine } from "../contracts/text.js";
 
-/** A stream a person types into. `setRawMode` is there at a terminal only. */
+/** A stream that a person types into. Only a terminal has `setRawMode`. */
 export type Input = Readable & { readonly isTTY?: boolean; setRawMode?(raw: boolean): unknown };
 export type Output = Writable & { readonly isTTY?: boolean };
 
@@ -12,9 +12,9 @@ export interface Io {
   readonly stdout: Output;
   readonly stderr: Output;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** What relative paths on the command line are relative to. */
+  /** The folder that relative paths on the command line begin at. */
   readonly cwd: string;
-  /** Name of the user at the terminal: who answers. */
+  /** Name of the user at the terminal. It is recorded with each answer. */
   readonly user: string;
   readonly version: string;
   /** A fresh id for a thread or a message. */
@@ -23,7 +23,7 @@ export interface Io {
   readonly stop: AbortSignal;
 }
 
-/** The configuration beside the caller. */
+/** The configuration file that is read without --config. */
 export const DEFAULT_CONFIG = "toolgate.json";
 
 /** Options every command takes. */
@@ -33,7 +33,7 @@ export interface Options {
   readonly verbose: boolean;
 }
 
-/** What a command came to: `value` is printed with `--json`, `text` otherwise. */
+/** The result of a command: `value` is printed with `--json`, `text` otherwise. */
 export interface Outcome {
   readonly value: object;
   readonly text: string;
@@ -47,18 +47,18 @@ export interface Context {
   readonly note: (line: string) => void;
 }
 
-/** Whether somebody sits at both ends: questions go to stderr, so that stdout may be a file. */
+/** Whether a person can be asked. Questions are written to stderr, so that stdout may be a file. */
 export function isInteractive({ io, options }: Pick<Context, "io" | "options">): boolean {
   return !options.json && io.stdin.isTTY === true && io.stderr.isTTY === true;
 }
 
-/** A command as it must be typed here: with the caller's own `--config`. */
-export function commandLine({ options }: Pick<Context, "options">, ...words: readonly string[]): string {
+/** A command as the user must type it, with the same `--config` as now. */
+export function commandLine({ options }: Pick<Context, "options">, ...args: readonly string[]): string {
   const config = options.config === DEFAULT_CONFIG ? [] : ["--config", options.config];
-  return ["toolgate", ...words, ...config].map(shellWord).join(" ");
+  return ["toolgate", ...args, ...config].map(shellWord).join(" ");
 }
 
-/** Quoted where a shell would not take it as it stands. */
+/** An argument, in quotes where a shell would change it. */
 function shellWord(word: string): string {
   const line = oneLine(word);
   return /^[\w@%+=:,./-]+$/.test(line) ? line : `'${line.replaceAll("'", "'\\''")}'`;

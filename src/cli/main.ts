@@ -1,8 +1,8 @@
 #!/usr/bin/env node
 // The command `toolgate`: binds the program to this process and its signals.
 //
-//   S1. The first Ctrl-C or SIGTERM stops politely: nothing more is sent, a write in flight gets its time to be
-//       answered, and every server is ended. The second one stops at once; what was in flight is then unknown.
+//   signals-1. The first Ctrl-C or SIGTERM stops the run: nothing more is sent, a pending write gets its time to be answered,
+//              and every server is ended. The second one stops at once; the outcome of a pending write is then unknown.
 
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -21,15 +21,15 @@ for (const [signal, code] of Object.entries(SIGNALS)) {
     stop.abort();
   });
 }
-// stdout is the command's own (P1): whatever a library has to say, such as LangChain's tracer, goes to stderr.
-console.log = console.info = console.debug = (...words: unknown[]) => console.error(...words);
-for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {}); // a reader that went away
+// Only the command writes to stdout (cli-1). What a library logs, such as LangChain's tracer, goes to stderr.
+console.log = console.info = console.debug = (...values: unknown[]) => console.error(...values);
+for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {}); // the reader of the pipe may be gone
 let backgroundFailed = false;
 process.on("unhandledRejection", (error) => {
-  if (stoppedBy !== undefined || backgroundFailed) return; // a stopped run leaves ends behind
+  if (stoppedBy !== undefined || backgroundFailed) return; // promises of a stopped run may still be rejected
   backgroundFailed = true;
   process.stderr.write("toolgate: something failed in the background; --verbose shows where\n");
-  // Where, not what: its words were never checked for secrets.
+  // Shows where it failed and not the message, because secrets were not removed from that.
   const frames = error instanceof Error ? (error.stack ?? "").match(/^ {4}at .*$/gm) : null;
   if (process.argv.includes("--verbose")) process.stderr.write(`${(frames ?? []).join("\n")}\n`);
 });
@@ -51,7 +51,7 @@ function userName(): string {
   try {
     return userInfo().username;
   } catch {
-    return `uid ${process.getuid?.() ?? "unknown"}`; // a user without an entry, as in some containers
+    return `uid ${process.getuid?.() ?? "unknown"}`; // in some containers the user has no name
   }
 }
 

@@ -1,31 +1,22 @@
-// Open: the configuration with what the command line changes of it, and the agent made from it. Closing is sure.
+// The agent that a command works with, made from its configuration and closed whatever happens.
 
-import { isAbsolute, resolve } from "node:path";
-import { readConfig } from "../adapters/config/load.js";
-import { type Config, type Finding, oneLine } from "../contracts/index.js";
+import { oneLine } from "../contracts/index.js";
 import { createToolgate, type Toolgate } from "../index.js";
+import { type ConfigOptions, configOf } from "./config.js";
 import { Stopped } from "./failure.js";
 import { type Context, commandLine } from "./io.js";
-import { withKeptSecret } from "./secret.js";
 
 export interface Opened {
   readonly toolgate: Toolgate;
   readonly context: Context;
-  /** What to type to go on with a thread. */
+  /** The command that continues a thread. */
   readonly goOn: (threadId: string) => string;
-}
-
-export interface OpenOptions {
-  /** In place of the configuration's model; a `scripted:` path is relative to the caller. */
-  readonly model?: string | undefined;
-  /** Whether answers are sealed or checked: then the store's own secret is needed. @default false */
-  readonly seals?: boolean;
 }
 
 /** Runs `work` with the agent and closes it, whatever happens. */
 export async function withToolgate<T>(
   context: Context,
-  options: OpenOptions,
+  options: ConfigOptions,
   work: (opened: Opened) => Promise<T>,
 ): Promise<T> {
   const { config, findings } = await configOf(context, options);
@@ -33,7 +24,7 @@ export async function withToolgate<T>(
   const toolgate = await createToolgate({ config });
   const { stop } = context.io;
   const close = () => {
-    void toolgate.close().catch(() => undefined); // whoever waits for it below is told
+    void toolgate.close().catch(() => undefined); // a failure is reported by the `close` below
   };
   stop.addEventListener("abort", close);
   try {
@@ -47,22 +38,7 @@ export async function withToolgate<T>(
   }
 }
 
-/** The configuration, with the findings about its file. */
-export async function configOf(
-  { io, options }: Context,
-  { model, seals }: OpenOptions = {},
-): Promise<{ config: Config; findings: readonly Finding[] }> {
-  const { config, findings } = await readConfig(options.config, io.env);
-  const own = model === undefined ? config : { ...config, model: modelName(model, io.cwd) };
-  return { config: seals ? withKeptSecret(own) : own, findings };
-}
-
-function modelName(model: string, cwd: string): string {
-  const path = /^scripted:(.+)$/s.exec(model)?.[1];
-  return path === undefined || isAbsolute(path) ? model : `scripted:${resolve(cwd, path)}`;
-}
-
-/** The same error without the configuration's secrets. Its stack tells what led to it, too. */
+/** The same error without the configuration's secrets. Its stack also shows the errors that caused it. */
 export function redacted(error: unknown, { host }: Toolgate): unknown {
   if (!(error instanceof Error)) return error;
   const clean = Object.create(Object.getPrototypeOf(error), Object.getOwnPropertyDescriptors(error)) as Error;

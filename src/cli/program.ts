@@ -1,9 +1,10 @@
-// Program: the command line and what each word of it runs.
+// The command line: which commands and options there are, and what each of them runs.
 //
-//   P1. With --json exactly one JSON object is written to stdout, whatever happens, and nothing else.
-//   P2. A failure is one line and what to do about it; a stack trace only with --verbose.
-//   P3. A command line that means nothing starts nothing and ends with 2.
-//   P4. A command is loaded when it runs: help and mistakes are told at once.
+//   cli-1. With --json exactly one JSON object is written to stdout, whatever happens, and nothing else.
+//   cli-2. A failure is one line and what to do about it. A stack trace is shown only with --verbose.
+//   cli-3. A command line that cannot be read starts nothing and ends with 2.
+//   cli-4. A command is loaded when it runs, so that help and mistakes are reported at once. What is loaded before imports
+//          single files of the contracts, because their index loads zod.
 
 import { Command, CommanderError } from "commander";
 import type { ResolveOptions } from "./commands/answer.js";
@@ -15,24 +16,24 @@ import { jsonLine } from "./json.js";
 
 /** Runs one command line, without the program's own name. Resolves with the exit code; never rejects. */
 export async function runCommand(argv: readonly string[], io: Io): Promise<number> {
-  const said: { text: string } = { text: "" };
+  const help: { text: string } = { text: "" };
   let outcome: Outcome | undefined;
   let context = contextOf(io, { json: asksForJson(argv), verbose: argv.includes("--verbose") });
-  const program = build(io, said, async (options, command) => {
+  const program = build(io, help, async (options, command) => {
     context = contextOf(io, options);
     outcome = await command(context);
   });
   try {
     await program.parseAsync([...argv], { from: "user" });
   } catch (error) {
-    return failed(context, error, said.text);
+    return failed(context, error, help.text);
   }
   if (outcome === undefined) return EXIT.done;
   print(context, outcome);
   return outcome.exitCode;
 }
 
-/** Flags that were not given are absent in what commander hands over. */
+/** Commander leaves out flags that were not given. */
 function contextOf(io: Io, given: Partial<Options>): Context {
   const options = {
     config: given.config ?? DEFAULT_CONFIG,
@@ -42,7 +43,7 @@ function contextOf(io: Io, given: Partial<Options>): Context {
   return { io, options, note: (line) => void io.stderr.write(`${line}\n`) };
 }
 
-/** Also when the rest of the command line cannot be read. (P1) */
+/** Whether --json is given, also when the rest of the command line cannot be read. (cli-1) */
 function asksForJson(argv: readonly string[]): boolean {
   const end = argv.indexOf("--");
   return argv.slice(0, end < 0 ? argv.length : end).includes("--json");
@@ -50,7 +51,7 @@ function asksForJson(argv: readonly string[]): boolean {
 
 function print({ io, options }: Context, { value, text }: Outcome): void {
   if (options.json)
-    io.stdout.write(`${jsonLine(value)}\n`); // P1
+    io.stdout.write(`${jsonLine(value)}\n`); // cli-1
   else if (text !== "") io.stdout.write(`${text}\n`);
 }
 
@@ -63,18 +64,18 @@ function failed(context: Context, error: unknown, help: string): number {
   if (error instanceof Stopped) return stopped(context, error);
   const shown = error instanceof CommanderError ? usageOf(error) : error;
   const failure = failureOf(shown);
-  if (options.json) io.stdout.write(`${jsonLine({ status: "error", error: failure })}\n`); // P1
-  tellFailure(context, failure, shown); // P2
-  return shown instanceof UsageError ? EXIT.usage : EXIT.error; // P3
+  if (options.json) io.stdout.write(`${jsonLine({ status: "error", error: failure })}\n`); // cli-1
+  tellFailure(context, failure, shown); // cli-2
+  return shown instanceof UsageError ? EXIT.usage : EXIT.error; // cli-3
 }
 
-/** The caller knows by which signal, and ends with the code that goes with it. */
+/** Reports a stopped run. The caller knows which signal stopped it and ends the process with its code. */
 function stopped(context: Context, { threadId }: Stopped): number {
   const hint =
     threadId === undefined ? "run it again" : `\`${commandLine(context, "run", "--thread", threadId)}\` goes on`;
   const error = { code: "stopped", message: "stopped", hint };
   const thread = threadId === undefined ? {} : { threadId };
-  if (context.options.json) context.io.stdout.write(`${jsonLine({ ...thread, status: "error", error })}\n`); // P1
+  if (context.options.json) context.io.stdout.write(`${jsonLine({ ...thread, status: "error", error })}\n`); // cli-1
   tellFailure(context, error, undefined);
   return EXIT.error;
 }
@@ -88,15 +89,15 @@ function usageOf({ code, message }: CommanderError): UsageError {
 
 type Run = (options: Options, command: (context: Context) => Promise<Outcome>) => Promise<void>;
 
-/** What commander writes is collected in `said`: help goes to stdout whole, its errors are told our way. */
-function build(io: Io, said: { text: string }, runs: Run): Command {
+/** Collects in `help` what commander would print. Commander's own error texts are dropped: `usageOf` writes them anew. */
+function build(io: Io, help: { text: string }, run: Run): Command {
   const program = new Command("toolgate")
     .description("Lets a model use MCP tools through a gate that you control.")
     .version(io.version)
     .exitOverride()
     .configureOutput({
       writeOut: (text) => {
-        said.text += text;
+        help.text += text;
       },
       writeErr: () => undefined,
     })
@@ -104,67 +105,108 @@ function build(io: Io, said: { text: string }, runs: Run): Command {
     .option("--config <file>", "the configuration", DEFAULT_CONFIG)
     .option("--json", "one JSON object on stdout and nothing else; never asks")
     .option("--verbose", "where a failure comes from");
+  // The help lists the commands in this order.
+  addRun(program, run);
+  addApprovals(program, run);
+  addUnknowns(program, run);
+  addInspection(program, run);
+  return program;
+}
 
-  const add = (words: string, description: string) => program.command(words).description(description);
-  const act =
-    <O>(command: (context: Context, options: O, args: readonly string[]) => Promise<Outcome>) =>
-    (...given: unknown[]) => {
-      const self = given.at(-1) as Command;
-      const args = given.slice(0, -2) as string[];
-      return runs(self.optsWithGlobals<Options>(), (context) => command(context, self.opts() as O, args));
-    };
+const answers = () => import("./commands/answer.js"); // cli-4
+const records = () => import("./commands/records.js");
 
-  const answers = () => import("./commands/answer.js"); // P4
-  const records = () => import("./commands/records.js");
-  const catalog = () => import("./commands/catalog.js");
+/** A commander action that runs `command` with its own options and arguments. */
+function action<O>(run: Run, command: (context: Context, options: O, args: readonly string[]) => Promise<Outcome>) {
+  return (...given: unknown[]) => {
+    const self = given.at(-1) as Command;
+    const args = given.slice(0, -2) as string[];
+    return run(self.optsWithGlobals<Options>(), (context) => command(context, self.opts() as O, args));
+  };
+}
 
-  add("run [question]", "one turn with the model; without a question: go on with a thread")
+function addRun(program: Command, run: Run): void {
+  program
+    .command("run [question]")
+    .description("one turn with the model; without a question: go on with a thread")
     .option("--thread <id>", "the conversation; a new one without it")
     .option("--model <name>", "in place of the configuration's, or scripted:FILE")
     .action(
-      act<RunOptions>(async (context, options, [question]) =>
+      action<RunOptions>(run, async (context, options, [question]) =>
         (await import("./commands/run.js")).run(context, question, options),
       ),
     );
-  add("approvals", "calls that wait for a yes").action(act(async (context) => (await records()).approvals(context)));
-  add("approve <id>", "let a call run, exactly as it was shown").action(
-    act(async (context, _, [id]) => (await answers()).approve(context, id as string)),
-  );
-  add("reject <id>", "refuse a call")
+}
+
+function addApprovals(program: Command, run: Run): void {
+  program
+    .command("approvals")
+    .description("calls that wait for a yes")
+    .action(action(run, async (context) => (await records()).approvals(context)));
+  program
+    .command("approve <id>")
+    .description("let a call run, exactly as it was shown")
+    .action(action(run, async (context, _, [id]) => (await answers()).approve(context, id as string)));
+  program
+    .command("reject <id>")
+    .description("refuse a call")
     .option("--reason <text>", "for the model to read")
     .action(
-      act<{ reason?: string }>(async (context, { reason }, [id]) =>
+      action<{ reason?: string }>(run, async (context, { reason }, [id]) =>
         (await answers()).reject(context, id as string, reason),
       ),
     );
-  add("edit <id>", "let a call run with other arguments")
+  program
+    .command("edit <id>")
+    .description("let a call run with other arguments")
     .requiredOption("--args <json>", "the arguments, a JSON object")
     .action(
-      act<{ args: string }>(async (context, { args }, [id]) => (await answers()).edit(context, id as string, args)),
+      action<{ args: string }>(run, async (context, { args }, [id]) =>
+        (await answers()).edit(context, id as string, args),
+      ),
     );
-  add("unknowns", "writes that may or may not have happened").action(
-    act(async (context) => (await records()).unknowns(context)),
-  );
-  add("resolve <operation>", "say what became of such a write")
+}
+
+function addUnknowns(program: Command, run: Run): void {
+  program
+    .command("unknowns")
+    .description("writes that may or may not have happened")
+    .action(action(run, async (context) => (await records()).unknowns(context)));
+  program
+    .command("resolve <operation>")
+    .description("say what became of such a write")
     .option("--happened", "it did")
     .option("--did-not-happen", "it did not")
     .option("--leave", "nobody knows; no further write of the thread runs")
     .option("--note <text>", "how you found out")
     .action(
-      act<ResolveOptions>(async (context, options, [id]) =>
+      action<ResolveOptions>(run, async (context, options, [id]) =>
         (await answers()).resolveUnknown(context, id as string, options),
       ),
     );
-  add("tools", "what the servers offer, and what you decide about it")
+}
+
+function addInspection(program: Command, run: Run): void {
+  program
+    .command("tools")
+    .description("what the servers offer, and what you decide about it")
     .option("--snapshot <id>", "as a model was shown it, instead of now")
-    .action(act<{ snapshot?: string }>(async (context, { snapshot }) => (await catalog()).tools(context, snapshot)));
-  add("check", "everything wrong with the configuration")
+    .action(
+      action<{ snapshot?: string }>(run, async (context, { snapshot }) =>
+        (await import("./commands/tools.js")).tools(context, snapshot),
+      ),
+    );
+  program
+    .command("check")
+    .description("everything wrong with the configuration")
     .option("--connect", "start the servers to see what only their lists can tell")
     .action(
-      act<{ connect?: boolean }>(async (context, { connect }) => (await catalog()).check(context, connect === true)),
+      action<{ connect?: boolean }>(run, async (context, { connect }) =>
+        (await import("./commands/check.js")).check(context, connect === true),
+      ),
     );
-  add("threads", "conversations and where they stand").action(
-    act(async (context) => (await records()).threads(context)),
-  );
-  return program;
+  program
+    .command("threads")
+    .description("conversations and where they stand")
+    .action(action(run, async (context) => (await records()).threads(context)));
 }

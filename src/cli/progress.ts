@@ -1,28 +1,28 @@
-// Progress: what a run is doing, one line each, on stderr.
+// Shows on stderr what a run is doing, one line for each step.
 //
-//   P1. At a terminal every step has a line. Elsewhere only what went wrong with a server has one.
-//   P2. Names and problems come from servers and models: each stays one visible line.
+//   progress-1. At a terminal every step has a line. Elsewhere only a problem with a server has one.
+//   progress-2. Names and problems come from servers and models. Each of them stays one visible line.
 
-import { oneLine } from "../contracts/index.js";
+import { isObject, oneLine } from "../contracts/index.js";
 import type { Style } from "./style.js";
 
 export interface ProgressOptions {
-  /** Whether steps are told, or only problems. */
+  /** Whether every step is shown, or only problems. */
   readonly steps: boolean;
   readonly style: Style;
   readonly write: (line: string) => void;
 }
 
-/** Takes the custom events of a run's stream. Contract: never throws, whatever the event. */
+/** Takes the custom events of a run's stream. **Contract:** never throws, whatever the event. */
 export type Progress = (event: unknown) => void;
 
 export function createProgress({ steps, style, write }: ProgressOptions): Progress {
-  const told = new Set<string>();
+  const shown = new Set<string>();
   return (event) => {
     const line = describe(event);
-    if (line === undefined || (!line.problem && !steps)) return; // P1
-    if (line.problem && told.has(line.text)) return; // a server that is tried again fails the same way
-    told.add(line.text);
+    if (line === undefined || (!line.problem && !steps)) return; // progress-1
+    if (line.problem && shown.has(line.text)) return; // the same problem comes again each time the server is tried
+    shown.add(line.text);
     write(line.problem ? style.warn(line.text) : style.dim(line.text));
   };
 }
@@ -33,21 +33,24 @@ interface Line {
 }
 
 function describe(event: unknown): Line | undefined {
-  const fields = (typeof event === "object" && event !== null ? event : {}) as Readonly<Record<string, unknown>>;
-  const word = (key: string) => oneLine(String(fields[key] ?? ""), 300); // P2
+  const fields = isObject(event) ? event : {};
+  const field = (key: string) => oneLine(String(fields[key] ?? ""), 300); // progress-2
   switch (fields["type"]) {
     case "toolgate.server":
-      return serverLine(word("server"), word("kind"), word("detail"));
+      return serverLine(field("server"), field("kind"), field("detail"));
     case "toolgate.capabilities":
       return { text: "· asking the model" };
     case "toolgate.catalog_refused":
-      return { text: `the servers' tools are refused: ${word("problem")}; the last good catalog stays`, problem: true };
+      return {
+        text: `the servers' tools are refused: ${field("problem")}; the last good catalog stays`,
+        problem: true,
+      };
     case "toolgate.call":
       return fields["phase"] === "sent"
-        ? { text: `→ ${word("alias")} (${word("effect")})` }
-        : { text: `← ${word("alias")}: ${word("status")}${word("message") && `: ${word("message")}`}` };
+        ? { text: `→ ${field("alias")} (${field("effect")})` }
+        : { text: `← ${field("alias")}: ${field("status")}${field("message") && `: ${field("message")}`}` };
     case "toolgate.read_back":
-      return { text: `· asking ${word("tool")} whether ${word("alias")} happened` };
+      return { text: `· asking ${field("tool")} whether ${field("alias")} happened` };
     default:
       return undefined;
   }

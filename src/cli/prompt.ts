@@ -1,10 +1,10 @@
-// Prompt: one line from the person at the terminal, typed after the question was there.
+// Reads one line from the person at the terminal, typed after the question was shown.
 //
-//   T1. What was typed before the question does not count: it is read and thrown away, a half-typed line too.
-//   T2. A paste of several lines is no answer: nobody typed its first line to this question.
-//   T3. The end of input, Ctrl-C and a stop from outside are no answer.
+//   prompt-1. What was typed before the question does not count: it is read and thrown away, a half-typed line too.
+//   prompt-2. A paste of several lines is no answer, because nobody typed its first line to this question.
+//   prompt-3. The end of input, Ctrl-C and a stop from outside are no answer.
 //
-// Between questions nothing reads stdin and the terminal is as it was, so that Ctrl-C stops the run.
+// Between questions nothing reads stdin and the terminal is in its normal mode, so that Ctrl-C stops the run.
 
 import { createInterface } from "node:readline";
 import type { Input, Output } from "./io.js";
@@ -19,17 +19,17 @@ export type Ask = (prompt: string) => Promise<Typed>;
 
 export function createAsk(input: Input, output: Output, stop: AbortSignal): Ask {
   return async (prompt) => {
-    await discardTyped(input); // T1
+    await discardTyped(input); // prompt-1
     if (input.readableEnded || input.destroyed || stop.aborted) return { kind: "end" };
     return readLine(input, output, stop, prompt);
   };
 }
 
-/** Turns of the event loop without input after which nothing more is waiting: each one polls the terminal. */
+/** After this many turns of the event loop without input nothing more is waiting. Each turn polls the terminal. */
 const QUIET_TURNS = 3;
 
 async function discardTyped(input: Input): Promise<void> {
-  input.setRawMode?.(true); // hands over a line that was not ended yet (T1)
+  input.setRawMode?.(true); // in raw mode a half-typed line can be read, too (prompt-1)
   let quiet = 0;
   const discard = () => {
     quiet = 0;
@@ -59,14 +59,14 @@ function readLine(input: Input, output: Output, stop: AbortSignal, prompt: strin
       if (typed.kind === "end") output.write("\n");
       resolve(typed);
     };
-    const end = () => finish({ kind: "end" }); // T3
+    const end = () => finish({ kind: "end" }); // prompt-3
     lines.on("line", (text) => {
       if (first !== undefined) {
         more = true;
         return;
       }
       first = text;
-      // What is left of a paste arrives with the line or right behind it. (T2)
+      // The rest of a paste arrives together with the first line or directly after it. (prompt-2)
       setImmediate(() =>
         setImmediate(() => finish(more || lines.line !== "" ? { kind: "paste" } : { kind: "line", text })),
       );

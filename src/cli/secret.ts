@@ -1,9 +1,11 @@
-// The seal's secret, kept in the store's folder, or beside the configuration where the store is a server: answers given in
-// one process are good in the next.
+// The secret of the seals, kept in a file in the store's folder, or beside the configuration where the store is a server. With
+// it, answers given in one process are valid in the next.
 //
-//   K1. The file is for its owner alone (mode 0600), whole from the moment it has its name, and never replaced.
-//   K2. Processes that start side by side end up with the same secret.
-//   K3. A file that others may read, or that is no secret, is refused with what to do, never used and never overwritten.
+//   kept-secret-1. Only its owner may read the file (mode 0600). The file is complete from the moment it has its name, and it
+//                  is never replaced.
+//   kept-secret-2. Processes that start at the same time end up with the same secret.
+//   kept-secret-3. A file that others may read, or that holds no secret, is refused with what to do. It is never used and never
+//                  overwritten.
 
 import { randomBytes } from "node:crypto";
 import {
@@ -25,7 +27,7 @@ const NAME = "secret";
 const CHARS = 32;
 const MAX_BYTES = 4_096;
 
-/** The configuration with a secret that outlives the process, where it names none and its store outlives it, too. */
+/** The configuration with a kept secret, unless it has a secret of its own or its store ends with the process. */
 export function withKeptSecret(config: Config): Config {
   const folder = folderOf(config);
   if (folder === undefined || config.approvals.secret !== undefined) return config;
@@ -34,7 +36,7 @@ export function withKeptSecret(config: Config): Config {
   return { ...config, approvals: { ...config.approvals, secret }, secrets: [secret, ...config.secrets] };
 }
 
-/** Nothing but the secret is kept there: where the folder is read-only, as in a container, the process makes one for itself. */
+/** Undefined where the folder is read-only, as in a container: the process then makes a secret for itself. */
 function keptWherePossible(folder: string): string | undefined {
   try {
     return keptSecret(folder);
@@ -45,12 +47,12 @@ function keptWherePossible(folder: string): string | undefined {
   }
 }
 
-/** The secret of the store in `folder`, made on first use. Throws `store_failed`. */
+/** The secret of the store in `folder`, created on first use. Throws `store_failed`. */
 export function keptSecret(folder: string): string {
   const file = join(folder, NAME);
   try {
     makeFolder(folder);
-    return read(file) ?? make(file);
+    return readSecret(file) ?? createSecret(file);
   } catch (cause) {
     if (cause instanceof ToolgateError) throw cause;
     throw new ToolgateError(
@@ -62,33 +64,33 @@ export function keptSecret(folder: string): string {
   }
 }
 
-function make(file: string): string {
+function createSecret(file: string): string {
   const draft = `${file}.${process.pid}.${randomBytes(6).toString("hex")}`;
-  const descriptor = openSync(draft, "wx", 0o600); // K1: O_CREAT | O_EXCL
+  const descriptor = openSync(draft, "wx", 0o600); // kept-secret-1: O_CREAT | O_EXCL
   try {
     writeSync(descriptor, `${randomBytes(CHARS).toString("base64url")}\n`);
     fsyncSync(descriptor);
-    linkSync(draft, file); // K1, K2: fails when another process was first
+    linkSync(draft, file); // kept-secret-1, kept-secret-2: fails when another process was first
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code !== "EEXIST") throw cause;
   } finally {
     closeSync(descriptor);
     rmSync(draft, { force: true });
   }
-  const secret = read(file);
+  const secret = readSecret(file);
   if (secret === undefined)
     throw new ToolgateError(
       "store_failed",
       `the store's secret \`${file}\` is a link to nothing`,
       "remove the link: a secret is made, and open answers are given again",
-    ); // K3
+    ); // kept-secret-3
   return secret;
 }
 
-function read(file: string): string | undefined {
+function readSecret(file: string): string | undefined {
   let descriptor: number;
   try {
-    descriptor = openSync(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)); // a pipe must not make it wait
+    descriptor = openSync(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)); // opening a pipe must not block
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === "ENOENT") return undefined;
     throw cause;
@@ -100,20 +102,20 @@ function read(file: string): string | undefined {
         "store_failed",
         `the store's secret \`${file}\` is ${found.isFile() ? "too large to be one" : "not a regular file"}`,
         "move it away: a new one is made, and open answers are given again",
-      ); // K3
+      ); // kept-secret-3
     if (process.platform !== "win32" && (found.mode & 0o077) !== 0)
       throw new ToolgateError(
         "store_failed",
         `the store's secret \`${file}\` may be read by others`,
         `run \`chmod 600 ${file}\`; delete it when somebody may have seen it: open answers are then given again`,
-      ); // K3
+      ); // kept-secret-3
     const secret = readFileSync(descriptor, "utf8").trim();
     if (secret.length < CHARS)
       throw new ToolgateError(
         "store_failed",
         `the store's secret \`${file}\` has ${secret.length} characters and needs at least ${CHARS}`,
         "delete the file: a new one is made, and open answers are given again",
-      ); // K3
+      ); // kept-secret-3
     return secret;
   } finally {
     closeSync(descriptor);

@@ -1,13 +1,14 @@
-// Show: reports as text for people. Everything a server or a model said is made visible and stays on its own lines.
+// Reports as text for people. Hidden characters in what a server or a model said are made visible, and it stays on its own
+// lines.
 
 import { type ApprovalItem, escapeHidden, oneLine, type RunReport, type UnknownItem } from "../contracts/index.js";
-import { showWhole } from "./questions.js";
+import { fullJson } from "./questions.js";
 import type { Style } from "./style.js";
 
 export interface ShowOptions {
   readonly style: Style;
-  /** A command as the person must type it. */
-  readonly command: (...words: readonly string[]) => string;
+  /** A command as the user must type it. */
+  readonly command: (...args: readonly string[]) => string;
 }
 
 /** A turn: the answer, then what waits for a person. */
@@ -80,7 +81,7 @@ function callLines({ alias, server, tool, effect, threadId }: Call): string[] {
 }
 
 function argumentLines({ arguments: args }: Call): string[] {
-  return showWhole(args)
+  return fullJson(args)
     .split("\n")
     .map((line) => `  ${line}`);
 }

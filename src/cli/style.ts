@@ -1,4 +1,4 @@
-// Style: colour at a terminal that wants it, and nowhere else. See https://no-color.org.
+// Colour at a terminal that wants it, and nowhere else. See https://no-color.org.
 
 import type { Io, Output } from "./io.js";
 

@@ -1,12 +1,13 @@
-// Turn: runs a thread until it ends, asks, or fails, and reports it. Whatever went wrong, the thread can go on.
+// Runs a thread until it ends, asks or fails, and reports it. Whatever went wrong, the thread can go on.
 //
-//   U1. Every step is on disk before the next one begins (durability "sync").
-//   U2. A failure is part of the report; an unknown outcome outranks it. (C1 of exit.ts)
+// Every step is on disk before the next one begins (durability "sync"). A failure is part of the report, and an unknown
+// outcome outranks it (exit-1).
 
 import { HumanMessage } from "@langchain/core/messages";
 import type { ApprovalPayload } from "../approval/index.js";
 import { type RunReport, ToolgateError } from "../contracts/index.js";
-import { type GraphState, reportTurn } from "../graph/index.js";
+import type { GraphState } from "../graph/state.js";
+import { reportTurn } from "../report/report.js";
 import { type Failure, runFailure, Stopped } from "./failure.js";
 import { isInteractive } from "./io.js";
 import { type Opened, redacted } from "./open.js";
@@ -15,13 +16,13 @@ import { styleOf } from "./style.js";
 
 export interface Turn {
   readonly report: RunReport;
-  /** What the thread asks now, as it is shown to a person. */
+  /** The open questions of the thread, as they are shown to a person. */
   readonly asks?: ApprovalPayload;
   /** What was thrown, for `--verbose`. */
   readonly cause?: unknown;
 }
 
-/** Runs a thread on; with a question, a new user turn of it. Throws `Stopped`. */
+/** Runs a thread on. With a question it begins a new user turn. Throws `Stopped`. */
 export async function takeTurn(opened: Opened, threadId: string, question?: string): Promise<Turn> {
   const { toolgate, context } = opened;
   const { stop } = context.io;
@@ -30,14 +31,15 @@ export async function takeTurn(opened: Opened, threadId: string, question?: stri
     question === undefined ? null : { messages: [new HumanMessage({ content: question, id: context.io.newId() })] };
   let thrown: { readonly cause: unknown } | undefined;
   try {
-    const tell = progressOf(opened);
+    const showProgress = progressOf(opened);
     const stream = await toolgate.graph.stream(input, {
       ...config,
-      durability: "sync", // U1
+      durability: "sync",
       streamMode: ["updates", "custom"],
       signal: stop,
     });
-    for await (const [mode, chunk] of stream as AsyncIterable<[string, unknown]>) if (mode === "custom") tell(chunk);
+    for await (const [mode, chunk] of stream as AsyncIterable<[string, unknown]>)
+      if (mode === "custom") showProgress(chunk);
   } catch (cause) {
     if (stop.aborted) throw new Stopped(threadId);
     thrown = { cause: redacted(cause, toolgate) };
@@ -46,7 +48,7 @@ export async function takeTurn(opened: Opened, threadId: string, question?: stri
   return standing(opened, threadId, thrown);
 }
 
-/** Where the thread stands, without running it. */
+/** The report of a thread without running it. */
 export async function standing(opened: Opened, threadId: string, thrown?: { readonly cause: unknown }): Promise<Turn> {
   const { toolgate, goOn } = opened;
   const state = await toolgate.graph.getState({ configurable: { thread_id: threadId } });
@@ -62,13 +64,13 @@ export async function standing(opened: Opened, threadId: string, thrown?: { read
   };
 }
 
-/** U2 */
+/** The report with a failure in it. An unknown outcome stays the status. */
 export function withFailure(report: RunReport, error: Failure | undefined): RunReport {
   if (error === undefined) return report;
   return { ...report, status: report.status === "result_unknown" ? "result_unknown" : "error", error };
 }
 
-/** Throws `not_found` for a thread nobody has run. */
+/** Throws `not_found` for a thread that has no checkpoint. */
 export async function requireThread({ toolgate }: Opened, threadId: string): Promise<void> {
   const state = await toolgate.graph.getState({ configurable: { thread_id: threadId } });
   if (state.config.configurable?.["checkpoint_id"] !== undefined) return;

@@ -206,3 +206,13 @@ export const Config = z.strictObject({
   folder: z.string(),
 });
 export type Config = z.infer<typeof Config>;
+
+/** Names of the servers that wait to be connected. */
+export function onDemand({ mcpServers }: Pick<Config, "mcpServers">): string[] {
+  return Object.keys(mcpServers).filter((name) => mcpServers[name]?.connect === "on-demand");
+}
+
+/** Servers that a branch of a thread uses: those connected at the start, and those the model asked for. */
+export function serversInUse({ mcpServers }: Pick<Config, "mcpServers">, connected: readonly string[]): string[] {
+  return Object.keys(mcpServers).filter((name) => mcpServers[name]?.connect === "start" || connected.includes(name));
+}

@@ -2,7 +2,6 @@
 
 import { z } from "zod";
 import { Digest, digest } from "./digest.js";
-import { Outcome } from "./outcome.js";
 import { JsonObject } from "./snapshot.js";
 
 /** Declared by the host alone; a tool it does not name is a `write`. */
@@ -15,6 +14,14 @@ export type DecisionKind = z.infer<typeof DecisionKind>;
 /** What policy says of a call, with the rules that say so. */
 export const Decision = z.strictObject({ kind: DecisionKind, rules: z.array(z.string()), reason: z.string() });
 export type Decision = z.infer<typeof Decision>;
+
+/** A call as it stands in a message of the model. */
+export interface MessageCall {
+  readonly index: number;
+  readonly callId: string;
+  readonly alias: string;
+  readonly arguments: JsonObject;
+}
 
 export const ProposedCall = z.strictObject({
   index: z.number().int().nonnegative(),
@@ -60,61 +67,3 @@ export type Operation = z.infer<typeof Operation>;
 export function operationId(proposalId: string, index: number, argumentsDigest: Digest): Digest {
   return digest([proposalId, index, argumentsDigest]);
 }
-
-/** Forward only: proposed, claimed, dispatching, settled. */
-export const OperationState = z.enum(["proposed", "claimed", "dispatching", "settled"]);
-export type OperationState = z.infer<typeof OperationState>;
-
-/** Where a stored result body can be found. */
-export const ResultRef = z.strictObject({ ref: z.string(), bytes: z.number().int().nonnegative(), sha256: Digest });
-export type ResultRef = z.infer<typeof ResultRef>;
-
-/** Who is running an operation. Two processes never have equal owners, nor do two toolgates in one process. */
-export const Owner = z.strictObject({
-  machine: z.string(),
-  pid: z.number().int(),
-  /** Start time of the process as its system reports it: tells a reused pid apart. */
-  started: z.string(),
-  instance: z.string(),
-});
-export type Owner = z.infer<typeof Owner>;
-
-export const ResolutionType = z.enum(["happened", "did_not_happen", "leave"]);
-export type ResolutionType = z.infer<typeof ResolutionType>;
-
-/** What a person said of an unknown outcome. Times are epoch milliseconds. */
-export const Resolution = z.strictObject({
-  type: ResolutionType,
-  by: z.string(),
-  at: z.number(),
-  note: z.string().optional(),
-});
-export type Resolution = z.infer<typeof Resolution>;
-
-/** An operation as the ledger holds it. Times are epoch milliseconds. */
-export const OperationRow = z.strictObject({
-  operation: Operation,
-  threadId: z.string(),
-  scope: z.string(),
-  turnId: z.string(),
-  toolDigest: Digest.nullable(),
-  state: OperationState,
-  outcome: Outcome.optional(),
-  result: ResultRef.optional(),
-  owner: Owner.optional(),
-  leaseUntil: z.number().optional(),
-  /** Rises with every claim; a writer with an older one is refused. */
-  fence: z.number().int().nonnegative(),
-  attempt: z.number().int().nonnegative(),
-  /** The number of this write among the thread's writes, given when it is claimed. */
-  seq: z.number().int().positive().optional(),
-  /** A send was attempted, or may have been. */
-  sent: z.boolean(),
-  sentAt: z.number().optional(),
-  settledAt: z.number().optional(),
-  createdAt: z.number(),
-  /** The operation a person's edit put in this one's place. */
-  replacedBy: Digest.optional(),
-  resolution: Resolution.optional(),
-});
-export type OperationRow = z.infer<typeof OperationRow>;

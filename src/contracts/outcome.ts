@@ -107,3 +107,8 @@ export type Outcome = z.infer<typeof Outcome>;
 export function rejected(reason: RejectedReason, by: OutcomeBy, message: string): Outcome {
   return { status: "rejected", reason, by, message };
 }
+
+/** The refusal of a write while another write's outcome is unknown. */
+export function haltedOutcome(alias: string): Outcome {
+  return rejected("halted", "halt", `the outcome of ${alias} is unknown; no write runs until it is settled`);
+}

@@ -15,7 +15,12 @@ export function hasHidden(text: string): boolean {
 
 /** Shows every hidden code point as `\u{XXXX}`. Line feeds and tabs stay. Idempotent. */
 export function escapeHidden(text: string): string {
-  return text.replace(HIDDEN, (found) => `\\u{${(found.codePointAt(0) as number).toString(16).toUpperCase()}}`);
+  return replaceHidden(text, (found) => `\\u{${(found.codePointAt(0) as number).toString(16).toUpperCase()}}`);
+}
+
+/** Replaces every hidden code point by what `write` makes of it. Line feeds and tabs stay. */
+export function replaceHidden(text: string, write: (codePoint: string) => string): string {
+  return text.replace(HIDDEN, (found) => write(found));
 }
 
 /** One line of bounded, visible text: for log records, problems and error messages. */

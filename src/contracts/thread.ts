@@ -7,6 +7,18 @@ export function isThreadId(value: unknown): value is string {
   return typeof value === "string" && /^[^\p{Cc}\p{Cs}]{1,255}$/u.test(value);
 }
 
+/** The thread id, if it is one. Throws `thread_invalid`. */
+export function checkedThreadId(threadId: unknown): string {
+  if (isThreadId(threadId)) return threadId;
+  const what =
+    typeof threadId === "string" ? "has no characters, too many, or such as cannot be shown" : "is no string";
+  throw new ToolgateError(
+    "thread_invalid",
+    threadId === undefined ? "no thread is named" : `the thread id ${what}`,
+    "give `configurable.thread_id` a string of 1 to 255 characters, without control characters",
+  );
+}
+
 /** Where a run's owner stands among the configurable values that a checkpointer is given, so that it can ask whose the thread is. */
 export const RUN = "__toolgate_run";
 

@@ -1,18 +1,26 @@
-// Read-back: asks by the read the host declared whether a write with an unknown outcome happened, before a person is asked.
+// Reconcile: asks, by the read that the host declared, whether a write with an unknown outcome happened, before a person is
+// asked.
 //
-//   B1. It is the host's own call: no rule judges it, no budget counts it, no row stands for it. What it found is kept as
-//       evidence of the write.
-//   B2. Whatever goes wrong with it says nothing of the write. Only an answer that settles as `ok`, by the same table as
-//       every call, is looked at.
-//   B3. The host's secrets are taken out of what it found before it is kept.
+//   reconcile-1. It is the host's own call: no rule judges it, no budget counts it, no row stands for it. What it found is
+//                kept as evidence of the write.
+//   reconcile-2. Whatever goes wrong with it says nothing of the write. Only an answer that settles as `ok`, by the same
+//                table as every call, is looked at.
+//   reconcile-3. The host's secrets are taken out of what it found before it is kept.
 
-import { type OperationRow, oneLine, type Reconcile, type ToolEntry, type ToolSnapshot } from "../contracts/index.js";
-import { classify, isToolResult } from "./classify.js";
-import { foundIn, readBackArguments } from "./reconcile-facts.js";
-import { namesTool, toolSettings } from "../policy/index.js";
+import {
+  isUnknown,
+  type OperationRow,
+  oneLine,
+  type Reconcile,
+  type ToolEntry,
+  type ToolSnapshot,
+} from "../contracts/index.js";
 import { inputKey } from "../gate/call.js";
+import { namesTool, toolSettings } from "../policy/index.js";
+import { classify, isToolResult } from "./classify.js";
+import type { ExecutionPorts } from "./ports.js";
+import { foundIn, readBackArguments } from "./reconcile-facts.js";
 import { inspectResult } from "./send.js";
-import type { Host } from "../graph/host.js";
 
 /** What one read-back came to, without who was asked and when. */
 interface Answer {
@@ -27,14 +35,14 @@ const DETAIL_CHARS = 300;
  * waits for a late answer, that comes first: it is the better evidence, and until then a "no" may only be early.
  */
 export async function readBack(
-  host: Host,
+  ports: ExecutionPorts,
   rows: readonly OperationRow[],
   snapshot: ToolSnapshot | undefined,
   tell: ((event: object) => void) | undefined,
 ): Promise<boolean> {
   let made = false;
   for (const row of rows) {
-    const reconcile = reconcileOf(host, row);
+    const reconcile = reconcileOf(ports, row);
     if (reconcile === undefined) continue;
     made = true;
     tell?.({
@@ -43,36 +51,37 @@ export async function readBack(
       alias: row.operation.alias,
       tool: reconcile.tool,
     });
-    await host.quiet(row.operation.id);
-    if ((await host.ledger.row(row.operation.id))?.outcome?.status !== "result_unknown") continue;
-    const { found, detail } = await ask(host, row, reconcile, snapshot);
-    const told = oneLine(host.redact(detail), DETAIL_CHARS); // B3
-    await host.ledger.readBack(row.operation.id, { tool: reconcile.tool, found, detail: told }); // B1
+    await ports.quiet(row.operation.id);
+    const now = await ports.ledger.row(row.operation.id);
+    if (now === undefined || !isUnknown(now)) continue;
+    const { found, detail } = await ask(ports, row, reconcile, snapshot);
+    const told = oneLine(ports.redact(detail), DETAIL_CHARS); // reconcile-3
+    await ports.ledger.readBack(row.operation.id, { tool: reconcile.tool, found, detail: told }); // reconcile-1
   }
   return made;
 }
 
-function reconcileOf(host: Host, { operation }: OperationRow): Reconcile | undefined {
+function reconcileOf(ports: ExecutionPorts, { operation }: OperationRow): Reconcile | undefined {
   const { alias, server, tool } = operation;
   if (server === null || tool === null) return undefined;
-  return toolSettings(host.settings, { alias, server, tool }).reconcile;
+  return toolSettings(ports.settings, { alias, server, tool }).reconcile;
 }
 
 async function ask(
-  host: Host,
+  ports: ExecutionPorts,
   { operation }: OperationRow,
   reconcile: Reconcile,
   snapshot: ToolSnapshot | undefined,
 ): Promise<Answer> {
-  const entry = entryOf(reconcile.tool, snapshot) ?? entryOf(reconcile.tool, host.catalog.latest());
+  const entry = entryOf(reconcile.tool, snapshot) ?? entryOf(reconcile.tool, ports.catalog.latest());
   if (entry === undefined) return nothing("its tool is not among those the servers list");
   const filled = readBackArguments(reconcile.arguments, operation);
   if ("problem" in filled) return nothing(filled.problem);
-  const connected = await host.servers.connect(entry.server);
+  const connected = await ports.servers.connect(entry.server);
   if (!connected.ok) return nothing(`${entry.server} is not available: ${connected.problem}`);
 
-  const settings = toolSettings(host.settings, entry);
-  const verdict = await host.checker.check(inputKey(entry), entry.inputSchema, filled.arguments);
+  const settings = toolSettings(ports.settings, entry);
+  const verdict = await ports.checker.check(inputKey(entry), entry.inputSchema, filled.arguments);
   if (!verdict.valid && "problems" in verdict) {
     return nothing(`its arguments do not fit the tool's schema: ${verdict.problems.join("; ")}`);
   }
@@ -83,15 +92,15 @@ async function ask(
     inputSchema: entry.inputSchema,
     deadlineMs: settings.timeoutMs,
     keepListeningMs: 0,
-    maxBytes: host.config.limits.hardResultBytes,
+    maxBytes: ports.config.limits.hardResultBytes,
     maySend: () => true,
   });
   const evidence = await call.evidence;
   const result = evidence.response && "result" in evidence.response ? evidence.response.result : undefined;
-  const findings = result === undefined ? {} : await inspectResult(host, entry, result);
+  const findings = result === undefined ? {} : await inspectResult(ports, entry, result);
   const { errors, contract, outputMismatch } = settings;
   const outcome = classify(evidence, { effect: "read", errors, contract, outputMismatch }, findings);
-  if (outcome.status !== "ok" || !isToolResult(result)) return nothing(outcome.message); // B2
+  if (outcome.status !== "ok" || !isToolResult(result)) return nothing(outcome.message); // reconcile-2
   return { found: foundIn(result["structuredContent"], reconcile), detail: words(result) || outcome.message };
 }
 

@@ -1,13 +1,23 @@
-// Answers: a person's words become sealed verdicts in the ledger. One way, whether they came through an interrupt, the
-// command line or a service.
+// Answer: a person's words become sealed verdicts in the ledger. One way, whether they came through an interrupt, the command
+// line or a service.
 
-import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import type { PersonAnswer } from "../approval/index.js";
 import { seal, sealed } from "../approval/index.js";
-import { digest, type Operation, type OperationRow, operationId, rejected, type Verdict } from "../contracts/index.js";
+import {
+  type ApprovalRequest,
+  digest,
+  type JsonObject,
+  type Operation,
+  type OperationRow,
+  operationId,
+  rejected,
+  type Verdict,
+} from "../contracts/index.js";
 import type { Answered, AnswerResult, Asked } from "../ledger/port.js";
-import { type Host, UNAUTHENTICATED } from "../graph/host.js";
-import type { OperationView } from "../graph/state.js";
+import type { GatePorts } from "./ports.js";
+
+/** Nobody in particular. */
+export const UNAUTHENTICATED = "unauthenticated";
 
 /** A question that is open, with the row of its operation. */
 export interface OpenQuestion {
@@ -15,44 +25,45 @@ export interface OpenQuestion {
   readonly row: OperationRow;
 }
 
-/** Stores answers by compare-and-set; results in the order given. */
-export async function storeAnswers(
-  host: Host,
-  answers: readonly { readonly question: OpenQuestion; readonly answer: PersonAnswer }[],
-  approver: string,
-): Promise<AnswerResult[]> {
-  return host.ledger.answer(answers.map(({ question, answer }) => answered(host, question, answer, approver)));
+/** What the head of a thread shows of one call of its batch. */
+export interface ShownCall {
+  readonly operationId: string;
+  readonly status: string;
 }
 
 /** What the head of a thread shows of its batch; undefined when the thread's checkpoints are not in this store. */
-export type ViewsOf = (threadId: string) => Promise<readonly OperationView[] | undefined>;
+export type ShownCalls = (threadId: string) => Promise<readonly ShownCall[] | undefined>;
+
+/** Stores answers by compare-and-set; results in the order given. */
+export async function storeAnswers(
+  ports: GatePorts,
+  answers: readonly { readonly question: OpenQuestion; readonly answer: PersonAnswer }[],
+  approver: string,
+): Promise<AnswerResult[]> {
+  return ports.ledger.answer(answers.map(({ question, answer }) => answered(ports, question, answer, approver)));
+}
 
 /**
  * Questions that wait for a person: asked at the head of their thread and unanswered, or answered under a key that is gone.
  * A question of a branch that the thread has left (a fork, a second run) waits for nobody: it is not among them.
  */
-export async function openQuestions(host: Host, viewsOf: ViewsOf, threadId?: string): Promise<OpenQuestion[]> {
-  const current = await host.ledger.openRequests(threadId, { answered: true });
-  const heads = new Map<string, readonly OperationView[] | undefined>();
+export async function openQuestions(
+  ports: Pick<GatePorts, "ledger" | "secret">,
+  shownCalls: ShownCalls,
+  threadId?: string,
+): Promise<OpenQuestion[]> {
+  const current = await ports.ledger.openRequests(threadId, { answered: true });
+  const heads = new Map<string, readonly ShownCall[] | undefined>();
   for (const { request } of current) {
-    if (!heads.has(request.threadId)) heads.set(request.threadId, await viewsOf(request.threadId));
+    if (!heads.has(request.threadId)) heads.set(request.threadId, await shownCalls(request.threadId));
   }
   return current.flatMap(({ row, ...asked }) => {
     const { verdict, request } = asked;
-    const view = heads.get(request.threadId)?.find((one) => one.operationId === request.operationId);
+    const shown = heads.get(request.threadId)?.find((one) => one.operationId === request.operationId);
     const waits =
-      verdict === undefined ? view?.status === "asked" : view !== undefined && !sealed(verdict, host.secret);
+      verdict === undefined ? shown?.status === "asked" : shown !== undefined && !sealed(verdict, ports.secret);
     return waits ? [{ asked, row }] : [];
   });
-}
-
-/** Who answers in this run; `unauthenticated` when nobody is known. */
-export function whoAnswers(host: Host, runtime: LangGraphRunnableConfig): string {
-  try {
-    return host.identify(runtime) || UNAUTHENTICATED;
-  } catch {
-    return UNAUTHENTICATED;
-  }
 }
 
 /** Why an answer was not taken, for the next question or the command line; undefined when it was. */
@@ -69,77 +80,75 @@ export function refusedAnswer(result: AnswerResult): string | undefined {
   }
 }
 
-function answered(host: Host, { asked, row }: OpenQuestion, answer: PersonAnswer, approver: string): Answered {
+function answered(ports: GatePorts, { asked, row }: OpenQuestion, answer: PersonAnswer, approver: string): Answered {
   const { request } = asked;
-  const base = {
-    threadId: request.threadId,
-    scope: request.scope,
-    toolDigest: request.toolDigest,
-    ...(request.injects ? { injects: request.injects } : {}),
-    approver,
-    at: host.now(),
-    expiresAt: request.expiresAt,
-  };
-  const own = {
-    ...base,
-    approvalId: request.approvalId,
-    operationId: request.operationId,
-    argumentsDigest: request.argumentsDigest,
-  };
-  // First wins: only a verdict that no longer verifies, because its key is gone, may be given again.
-  const { verdict } = asked;
-  const unusable = verdict === undefined || asked.consumed || sealed(verdict, host.secret) ? undefined : verdict.mac;
-  const stored = (verdict: Omit<Verdict, "mac">, rest: Partial<Answered> = {}): Answered => ({
-    verdict: seal(verdict, host.secret),
-    ...(unusable === undefined ? {} : { supersedes: unusable }),
-    ...rest,
-  });
+  const verdict = (type: Verdict["type"], more: Partial<Verdict> = {}): Verdict =>
+    seal({ ...verdictAbout(request), approver, at: ports.now(), type, ...more }, ports.secret);
+  const stored = { ...superseded(ports, asked) };
   switch (answer.type) {
     case "approve":
-      return stored({ ...own, type: "approve" });
+      return { ...stored, verdict: verdict("approve") };
     case "reject": {
-      const words = answer.message === undefined || answer.message === "" ? "" : `: ${answer.message}`;
-      return stored(
-        { ...own, type: "reject", ...(answer.message === undefined ? {} : { message: answer.message }) },
-        { settles: rejected("person", "person", `a person rejected it${words}`) },
-      );
+      const { message } = answer;
+      const why = message === undefined || message === "" ? "" : `: ${message}`;
+      return {
+        ...stored,
+        verdict: verdict("reject", message === undefined ? {} : { message }),
+        settles: rejected("person", "person", `a person rejected it${why}`),
+      };
     }
     case "edit": {
-      const argumentsDigest = digest(answer.arguments);
-      if (argumentsDigest === request.argumentsDigest) return stored({ ...own, type: "approve" }); // nothing was changed
-      const operation: Operation = {
-        ...row.operation,
-        id: operationId(row.operation.proposalId, row.operation.index, argumentsDigest),
-        arguments: answer.arguments,
-        argumentsDigest,
-        decision: { kind: "ask", rules: row.operation.decision?.rules ?? [], reason: "a person edited the arguments" },
-        replaces: row.operation.id,
-      };
-      const approvalId = host.newId();
-      return stored(
-        { ...own, type: "edit" },
-        {
-          settles: rejected("edited", "person", "a person changed the arguments; the changed call stands in its place"),
-          edit: {
-            request: {
-              approvalId,
-              operation,
-              turnId: row.turnId,
-              threadId: request.threadId,
-              scope: request.scope,
-              toolDigest: request.toolDigest,
-              ...(request.injects ? { injects: request.injects } : {}),
-              why: "a person edited the arguments",
-              seen: request.seen,
-              ttlMs: host.config.approvals.requestTtlMs,
-            },
-            verdict: seal(
-              { ...base, approvalId, operationId: operation.id, argumentsDigest, type: "approve" },
-              host.secret,
-            ),
-          },
+      const operation = editedOperation(row.operation, answer.arguments);
+      if (operation === undefined) return { ...stored, verdict: verdict("approve") }; // nothing was changed
+      const approvalId = ports.newId();
+      const { id, argumentsDigest } = operation;
+      return {
+        ...stored,
+        verdict: verdict("edit"),
+        settles: rejected("edited", "person", "a person changed the arguments; the changed call stands in its place"),
+        edit: {
+          request: editRequest(ports, request, row, { approvalId, operation }),
+          verdict: verdict("approve", { approvalId, operationId: id, argumentsDigest }),
         },
-      );
+      };
     }
   }
+}
+
+/** What a verdict is about, from the question it answers. */
+function verdictAbout(request: ApprovalRequest) {
+  const { approvalId, operationId: id, threadId, scope, argumentsDigest, toolDigest, injects, expiresAt } = request;
+  const about = { approvalId, operationId: id, threadId, scope, argumentsDigest, toolDigest, expiresAt };
+  return { ...about, ...(injects ? { injects } : {}) };
+}
+
+/** First wins: only a verdict that no longer verifies, because its key is gone, may be given again. */
+function superseded({ secret }: GatePorts, { verdict, consumed }: Asked): Pick<Answered, "supersedes"> {
+  return verdict === undefined || consumed || sealed(verdict, secret) ? {} : { supersedes: verdict.mac };
+}
+
+/** The call with a person's arguments: an operation of its own. Undefined where they are the same. */
+function editedOperation(operation: Operation, args: JsonObject): Operation | undefined {
+  const argumentsDigest = digest(args);
+  if (argumentsDigest === operation.argumentsDigest) return undefined;
+  const { proposalId, index, decision } = operation;
+  return {
+    ...operation,
+    id: operationId(proposalId, index, argumentsDigest),
+    arguments: args,
+    argumentsDigest,
+    decision: { kind: "ask", rules: decision?.rules ?? [], reason: "a person edited the arguments" },
+    replaces: operation.id,
+  };
+}
+
+function editRequest(
+  { config }: GatePorts,
+  { threadId, scope, toolDigest, injects, seen }: ApprovalRequest,
+  { turnId }: OperationRow,
+  edit: { readonly approvalId: string; readonly operation: Operation },
+) {
+  const ttlMs = config.approvals.requestTtlMs;
+  const place = { turnId, threadId, scope, toolDigest, ...(injects ? { injects } : {}) };
+  return { ...edit, ...place, why: "a person edited the arguments", seen, ttlMs };
 }

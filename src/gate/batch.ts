@@ -1,30 +1,46 @@
-// Batch: the calls of the last AI message, each with what the host's own stores know of it, judged.
+// Batch: the calls of one model response, each with what the host's own stores know of it, judged.
 //
-//   A1. Route, definition, effect, decision and verdict come from the ledger, the snapshot store and the config, read
-//       now; state contributes only the message whose calls are looked at (G9).
-//   A2. A call that a person edited is, from then on, the edited call: in whatever message it is met.
-//   A3. A message whose proposal the ledger does not hold for this thread has unproposed calls: asked, never allowed.
+//   batch-1. Route, definition, effect, decision and verdict come from the ledger, the snapshot store and the
+//            configuration, read now; the conversation contributes only which calls are looked at (G9).
+//   batch-2. A call that a person edited is, from then on, the edited call: in whatever message it is met.
+//   batch-3. A response whose proposal the ledger does not hold for this thread has unproposed calls: they are asked about,
+//            never allowed.
 
-import type { BaseMessage } from "@langchain/core/messages";
-import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { sealed } from "../approval/index.js";
 import {
+  type Digest,
+  isBuiltIn,
+  isRetriable,
   type JsonObject,
+  type MessageCall,
   nearest,
   type Operation,
+  type OperationRow,
+  type Proposal,
   sameInjects,
   sha256,
   type ToolEntry,
   type ToolSnapshot,
   type Verdict,
 } from "../contracts/index.js";
-import type { Asked, Standing } from "../ledger/port.js";
+import type { Asked, Look, LookPlan, LookQuery, Standing } from "../ledger/port.js";
 import { type CallFacts, type Judgement, judge, type ToolSettings } from "../policy/index.js";
-import { isBuiltIn } from "../execution/built-ins.js";
-import { argumentProblem, injectsOf, locate, route } from "./call.js";
-import type { Host } from "../graph/host.js";
-import { callsOf, lastProposal, type MessageCall, metadataOf, turnOf } from "../graph/messages.js";
-import type { GraphState } from "../graph/state.js";
+import { argumentProblem, injectsOf, locate, type Routed, route } from "./call.js";
+import type { GatePorts } from "./ports.js";
+
+/** One model response as a conversation shows it. None of it is believed (batch-1). */
+export interface ResponseShown {
+  readonly threadId: string;
+  readonly messageId: string | undefined;
+  readonly calls: readonly MessageCall[];
+  /** What the message says of itself. */
+  readonly proposalId: string | undefined;
+  readonly snapshotId: Digest | undefined;
+  /** Id of the user message before it. */
+  readonly turnId: string;
+  /** The highest number of a write that this branch of the thread has seen. */
+  readonly ledgerSeq: number;
+}
 
 /** One call with everything known of it. */
 export interface BatchCall {
@@ -35,129 +51,155 @@ export interface BatchCall {
   readonly asked: Asked | undefined;
   /** The stored verdict, when it is a yes that verifies. */
   readonly yes: Verdict | undefined;
-  /** MAC of a stored verdict whose key is gone: it must be given again. */
-  readonly unusable: string | undefined;
   readonly judgement: Judgement;
 }
 
 export interface Batch {
-  readonly at: number;
-  readonly messages: readonly BaseMessage[];
   readonly threadId: string;
   readonly turnId: string;
   readonly proposalId: string;
   readonly snapshot: ToolSnapshot | undefined;
   readonly calls: readonly BatchCall[];
+  readonly rows: ReadonlyMap<Digest, OperationRow>;
   readonly standing: Standing;
+  /** The thread has operations in `dispatching` whose owner is gone: the ledger's `sweep` settles them. */
+  readonly abandoned: boolean;
   /** Arguments that differ from the message's because a person edited them, by index. */
   readonly edited: ReadonlyMap<number, JsonObject>;
 }
 
-/** The thread a run belongs to. */
-export function threadOf(runtime: LangGraphRunnableConfig): string {
-  return String(
-    runtime.executionInfo?.threadId ?? (runtime.configurable as { thread_id?: unknown } | undefined)?.thread_id ?? "",
+/** Looks up the calls of a response and judges them as one batch. */
+export async function judgeResponse(ports: GatePorts, response: ResponseShown): Promise<Batch> {
+  const found = await lookUp(ports, response);
+  const { plan, look, snapshot, foreign } = found;
+  const asked = new Map(look.asked.map((one) => [one.request.operationId, one]));
+  const rows = new Map(look.rows.map((row) => [row.operation.id, row]));
+  const known = await Promise.all(
+    plan.routed.map((one) =>
+      factsOf(ports, one, { row: rows.get(one.operation.id), asked: asked.get(one.operation.id), foreign, snapshot }),
+    ),
   );
+  const { limits, haltScope } = ports.config;
+  const facts = known.map((one) => one.facts);
+  const judgements = judge(facts, look.standing, limits, haltScope);
+  const calls = known.map(({ one, question, yes }, index): BatchCall => {
+    const judgement = judgements[index] as Judgement;
+    const { call, entry, settings } = one;
+    return { call, operation: judgement.operation, entry, settings, asked: question, yes, judgement };
+  });
+  return {
+    threadId: response.threadId,
+    turnId: plan.turnId,
+    proposalId: plan.proposalId,
+    snapshot,
+    calls,
+    rows,
+    standing: look.standing,
+    abandoned: look.abandoned,
+    edited: new Map(plan.routed.flatMap((one) => (one.edited ? [[one.call.index, one.arguments] as const] : []))),
+  };
 }
 
-/** Loads and judges the batch of the last AI message; undefined when it has no calls. */
-export async function loadBatch(
-  host: Host,
-  state: Pick<GraphState, "messages" | "ledgerSeq" | "snapshot">,
-  threadId: string,
-): Promise<Batch | undefined> {
-  const found = lastProposal(state.messages);
-  if (!found) return undefined;
-  const { message, at } = found;
-  const { scope } = host.config;
-  const claimed = metadataOf(message);
-  const stored = claimed.proposalId === undefined ? undefined : await host.ledger.proposal(claimed.proposalId);
-  const foreign = stored !== undefined && (stored.threadId !== threadId || stored.scope !== scope);
-  const proposal = foreign ? undefined : stored; // A3
-  const proposalId =
-    proposal?.proposalId ?? `unproposed-${sha256(JSON.stringify([threadId, message.id, claimed.proposalId]))}`;
-  const turnId = proposal?.turnId ?? turnOf(state.messages, at);
-  const snapshotId = proposal?.snapshotId ?? claimed.snapshotId ?? state.snapshot?.id;
-  const snapshot = snapshotId === undefined ? undefined : await host.catalog.snapshot(snapshotId);
+interface Plan extends LookPlan {
+  readonly proposalId: string;
+  readonly routed: readonly Routed[];
+}
 
-  const rows = new Map((await host.ledger.rows(proposalId)).map((row) => [row.operation.id, row]));
-  const located = callsOf(message).map((call) => locate(call, proposal, proposalId, rows));
-  const routed = located.map((one) => route(host, one, proposalId, snapshot));
-  const standing = await host.ledger.standing({
-    threadId,
-    scope,
-    turnId,
-    proposalId,
-    ledgerSeq: state.ledgerSeq,
-    haltScope: host.config.haltScope,
-    writes: routed.flatMap(({ operation: { id, server, tool, argumentsDigest, effect } }) =>
-      effect === "write" && server !== null && tool !== null
-        ? [{ operationId: id, server, tool, argumentsDigest }]
-        : [],
-    ),
-  });
-  const asked = new Map(
-    (await host.ledger.asked(routed.map(({ operation }) => operation.id))).map((one) => [one.request.operationId, one]),
-  );
+interface Found {
+  readonly plan: Plan;
+  readonly look: Look;
+  readonly snapshot: ToolSnapshot | undefined;
+  /** The proposal that the message names belongs to another thread or scope. */
+  readonly foreign: boolean;
+}
 
-  const known = await Promise.all(
-    routed.map(async (one) => {
-      const row = rows.get(one.operation.id);
-      const question = asked.get(one.operation.id);
-      const holds = question?.verdict !== undefined && sealed(question.verdict, host.secret);
-      const covers = holds && sameInjects(question.verdict?.injects, injectsOf(one).injects);
-      const yes = covers && question.verdict?.type === "approve" ? question.verdict : undefined;
-      const invalid = await argumentProblem(host, one);
-      const facts: CallFacts = {
-        operation: one.operation,
-        proposed: one.proposed,
-        foreign,
-        ...(one.entry === undefined
-          ? { unknown: { near: nearest(one.call.alias, snapshot?.tools.map((tool) => tool.alias) ?? []) } }
-          : {}),
-        ...(invalid === undefined ? {} : { invalid }),
-        builtIn: isBuiltIn(one.operation),
-        repeat: one.settings?.repeat ?? "ask",
-        ...(row === undefined ? {} : { row }),
-        ...(question === undefined
-          ? {}
-          : {
-              question: {
-                seen: question.request.seen,
-                approved: yes !== undefined,
-                expired: question.expired,
-              },
-            }),
-      };
-      return {
-        ...one,
-        row,
-        asked: question,
-        yes,
-        unusable: question?.verdict && !holds ? question.verdict.mac : undefined,
-        facts,
-      };
-    }),
-  );
-  const judgements = judge(
-    known.map(({ facts }) => facts),
-    standing,
-    host.config.limits,
-    host.config.haltScope,
-  );
-  const calls = known.map(({ call, operation, entry, settings, asked: question, yes, unusable }, index): BatchCall => {
-    const judgement = judgements[index] as Judgement;
+/** What the ledger knows of the response: in one read where the message tells the truth about itself. */
+async function lookUp(ports: GatePorts, response: ResponseShown): Promise<Found> {
+  const snapshotOf = async (id: Digest | undefined) => (id === undefined ? undefined : ports.catalog.snapshot(id));
+  const shown = await snapshotOf(response.snapshotId);
+  let foreign = false;
+  if (response.proposalId !== undefined) {
+    const first = await lookAt(ports, response, response.proposalId, shown);
+    const { proposal } = first.look;
+    foreign = proposal !== undefined && !isOwn(ports, response, proposal);
+    if (proposal !== undefined && !foreign) {
+      if (proposal.snapshotId === response.snapshotId) return { ...first, snapshot: shown, foreign };
+      const snapshot = await snapshotOf(proposal.snapshotId);
+      return { ...(await lookAt(ports, response, response.proposalId, snapshot)), snapshot, foreign };
+    }
+  }
+  const { threadId, messageId, proposalId } = response;
+  const unproposed = `unproposed-${sha256(JSON.stringify([threadId, messageId, proposalId]))}`; // batch-3
+  return { ...(await lookAt(ports, response, unproposed, shown)), snapshot: shown, foreign };
+}
+
+function isOwn(ports: GatePorts, { threadId }: ResponseShown, proposal: Proposal): boolean {
+  return proposal.threadId === threadId && proposal.scope === ports.config.scope;
+}
+
+async function lookAt(
+  ports: GatePorts,
+  response: ResponseShown,
+  proposalId: string,
+  snapshot: ToolSnapshot | undefined,
+): Promise<{ readonly plan: Plan; readonly look: Look }> {
+  const { threadId, ledgerSeq } = response;
+  const { scope, haltScope } = ports.config;
+  const query: LookQuery = { threadId, scope, proposalId, ledgerSeq, haltScope };
+  const planFrom = (proposal: Proposal | undefined, rows: readonly OperationRow[]): Plan => {
+    const byId = new Map(rows.map((row) => [row.operation.id, row]));
+    const own = proposal !== undefined && isOwn(ports, response, proposal) ? proposal : undefined;
+    const routed = response.calls.map((call) =>
+      route(ports, locate(call, own, proposalId, byId), proposalId, snapshot),
+    );
     return {
-      call,
-      operation: judgement.operation ?? operation,
-      entry,
-      settings,
-      asked: question,
-      yes,
-      unusable,
-      judgement,
+      proposalId,
+      routed,
+      turnId: own?.turnId ?? response.turnId,
+      operationIds: routed.map(({ operation }) => operation.id),
+      writes: routed.flatMap(({ operation: { id, server, tool, argumentsDigest, effect } }) =>
+        effect === "write" && server !== null && tool !== null
+          ? [{ operationId: id, server, tool, argumentsDigest }]
+          : [],
+      ),
     };
-  });
-  const edited = new Map(located.flatMap((one) => (one.edited ? [[one.call.index, one.arguments] as const] : [])));
-  return { at, messages: state.messages, threadId, turnId, proposalId, snapshot, calls, standing, edited };
+  };
+  return ports.ledger.look(query, planFrom);
+}
+
+interface Known {
+  readonly row: OperationRow | undefined;
+  readonly asked: Asked | undefined;
+  readonly foreign: boolean;
+  readonly snapshot: ToolSnapshot | undefined;
+}
+
+async function factsOf(ports: GatePorts, one: Routed, { row, asked: question, foreign, snapshot }: Known) {
+  const verdict = question?.verdict;
+  const holds = verdict !== undefined && sealed(verdict, ports.secret);
+  const covers = holds && sameInjects(verdict.injects, injectsOf(one).injects);
+  const yes = covers && verdict.type === "approve" ? verdict : undefined;
+  const invalid = isOver(row, one.operation) ? one.invalid : await argumentProblem(ports, one);
+  const facts: CallFacts = {
+    operation: one.operation,
+    proposed: one.proposed,
+    foreign,
+    ...(one.entry === undefined
+      ? { unknown: { near: nearest(one.call.alias, snapshot?.tools.map((tool) => tool.alias) ?? []) } }
+      : {}),
+    ...(invalid === undefined ? {} : { invalid }),
+    builtIn: isBuiltIn(one.operation),
+    repeat: one.settings?.repeat ?? "ask",
+    ...(row === undefined ? {} : { row }),
+    ...(question === undefined
+      ? {}
+      : { question: { seen: question.request.seen, approved: yes !== undefined, expired: question.expired } }),
+  };
+  return { one, facts, question, yes };
+}
+
+/** Whether nothing will be done for it any more: what its arguments are worth is then beside the point. */
+function isOver(row: OperationRow | undefined, { effect }: Operation): boolean {
+  if (row?.state !== "settled") return false;
+  return !isRetriable(row, effect === "write" || row.operation.effect === "write");
 }

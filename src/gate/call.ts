@@ -1,14 +1,18 @@
-// Call: one call of an AI message, found in the ledger and in the snapshot: which call it is, where it goes, and whether
-// its arguments can be used.
+// Call: one call of a model response, found in the ledger and in the snapshot: which call it is, where it goes, and
+// whether its arguments can be used.
 //
-//   A4. Arguments are copied when they are digested: streams, callbacks and models hold the message's own objects, and what
-//       they change afterwards is neither shown nor sent.
+//   call-1. Arguments are copied when they are digested: streams, callbacks and models hold the message's own objects, and
+//           what they change afterwards is neither shown nor sent.
+//   call-2. Whether arguments fit a schema depends on nothing but the two, so that the answer is remembered; an answer
+//           that could not be found out is not.
 
 import {
   canonicalBytes,
+  type Digest,
   digest,
   type JsonObject,
   LOCAL,
+  type MessageCall,
   notHashable,
   type Operation,
   type OperationRow,
@@ -19,8 +23,7 @@ import {
   type ToolSnapshot,
 } from "../contracts/index.js";
 import { decide, type ToolSettings, toolSettings } from "../policy/index.js";
-import type { Host } from "../graph/host.js";
-import type { MessageCall } from "../graph/messages.js";
+import type { GatePorts } from "./ports.js";
 
 export interface Located {
   readonly call: MessageCall;
@@ -32,7 +35,7 @@ export interface Located {
   readonly invalid: string | undefined;
 }
 
-/** Which call this is, by the ledger: the model's own, a person's edit of it (A2 of batch.ts), or neither (A3). */
+/** Which call this is, by the ledger: the model's own, a person's edit of it (batch-2), or neither (batch-3). */
 export function locate(
   call: MessageCall,
   proposal: Proposal | undefined,
@@ -40,7 +43,7 @@ export function locate(
   rows: ReadonlyMap<string, OperationRow>,
 ): Located {
   const unhashable = notHashable(call.arguments);
-  const args = unhashable === undefined ? structuredClone(call.arguments) : call.arguments; // A4
+  const args = unhashable === undefined ? structuredClone(call.arguments) : call.arguments; // call-1
   const argumentsDigest = unhashable === undefined ? digest(args) : sha256(JSON.stringify(args) ?? "");
   const made = proposal?.calls.find(
     (one) => one.index === call.index && one.callId === call.callId && one.alias === call.alias,
@@ -64,7 +67,8 @@ export function locate(
 
 /** The edit that stands in an operation's place, followed to the last; undefined when nobody edited it. */
 function lastEdit(row: OperationRow | undefined, rows: ReadonlyMap<string, OperationRow>): OperationRow | undefined {
-  const next = row?.replacedBy === undefined ? undefined : rows.get(row.replacedBy);
+  const replacedBy = row?.state === "settled" ? row.replacedBy : undefined;
+  const next = replacedBy === undefined ? undefined : rows.get(replacedBy);
   return next === undefined ? undefined : (lastEdit(next, rows) ?? next);
 }
 
@@ -74,10 +78,10 @@ export interface Routed extends Located {
   readonly settings: ToolSettings | undefined;
 }
 
-export function route(host: Host, one: Located, proposalId: string, snapshot: ToolSnapshot | undefined): Routed {
+export function route(ports: GatePorts, one: Located, proposalId: string, snapshot: ToolSnapshot | undefined): Routed {
   const { call } = one;
   const entry = snapshot?.tools.find((tool) => tool.alias === call.alias);
-  const settings = entry === undefined ? undefined : toolSettings(host.settings, entry);
+  const settings = entry === undefined ? undefined : toolSettings(ports.settings, entry);
   const operation: Operation = {
     id: operationId(proposalId, call.index, one.argumentsDigest),
     proposalId,
@@ -89,7 +93,7 @@ export function route(host: Host, one: Located, proposalId: string, snapshot: To
     arguments: one.arguments,
     argumentsDigest: one.argumentsDigest,
     effect: settings?.effect ?? "write",
-    decision: entry === undefined || one.invalid !== undefined ? null : decide(host.policy, entry, one.arguments),
+    decision: entry === undefined || one.invalid !== undefined ? null : decide(ports.policy, entry, one.arguments),
     ...(one.replaces === undefined ? {} : { replaces: one.replaces }),
   };
   return { ...one, operation, entry, settings };
@@ -102,11 +106,11 @@ export function injectsOf({ settings }: { readonly settings: ToolSettings | unde
 }
 
 /** Why the arguments cannot be used: not JSON we can digest, too large, a hidden parameter named, or not what the schema takes. */
-export async function argumentProblem(host: Host, one: Routed): Promise<string | undefined> {
+export async function argumentProblem(ports: GatePorts, one: Routed): Promise<string | undefined> {
   const { entry, settings } = one;
   if (one.invalid !== undefined) return `the arguments cannot be used: ${one.invalid}`;
   if (entry === undefined || settings === undefined) return undefined;
-  const { argumentBytes, argumentChars } = host.config.limits;
+  const { argumentBytes, argumentChars } = ports.config.limits;
   const bytes = canonicalBytes(one.arguments);
   if (bytes > argumentBytes) return `the arguments are ${bytes} bytes long; at most ${argumentBytes} are taken`;
   if (argumentChars !== undefined && longestString(one.arguments) > argumentChars) {
@@ -114,10 +118,26 @@ export async function argumentProblem(host: Host, one: Routed): Promise<string |
   }
   const own = Object.keys(settings.inject ?? {}).find((name) => Object.hasOwn(one.arguments, name));
   if (own !== undefined) return `\`${own}\` is filled in by the host; leave it out`;
-  const verdict = await host.checker.check(inputKey(entry), entry.inputSchema, one.arguments);
-  if (verdict.valid) return undefined;
-  if ("unusable" in verdict) return `the arguments could not be checked: ${verdict.unusable}`;
-  return `the arguments do not fit the tool's schema: ${verdict.problems.join("; ")}`;
+  return schemaProblem(ports, entry, one);
+}
+
+/** Verdicts of schemas on arguments, by definition and digest of the arguments. An entry's verdicts go with the entry. */
+const verdicts = new WeakMap<ToolEntry, Map<Digest, string | undefined>>();
+/** Verdicts that are remembered for one definition. */
+const VERDICTS_KEPT = 64;
+
+async function schemaProblem(ports: GatePorts, entry: ToolEntry, one: Located): Promise<string | undefined> {
+  const known = verdicts.get(entry) ?? new Map<Digest, string | undefined>();
+  verdicts.set(entry, known);
+  if (known.has(one.argumentsDigest)) return known.get(one.argumentsDigest); // call-2
+  const verdict = await ports.checker.check(inputKey(entry), entry.inputSchema, one.arguments);
+  if (!verdict.valid && "unusable" in verdict) return `the arguments could not be checked: ${verdict.unusable}`;
+  const problem = verdict.valid
+    ? undefined
+    : `the arguments do not fit the tool's schema: ${verdict.problems.join("; ")}`;
+  known.set(one.argumentsDigest, problem);
+  if (known.size > VERDICTS_KEPT) known.delete(known.keys().next().value as Digest);
+  return problem;
 }
 
 /** Cache key of a schema: the model-facing one differs from the server's by what is injected, so its own content is the key. */

@@ -3,40 +3,40 @@
 
 import { AIMessage } from "@langchain/core/messages";
 import { type BaseCheckpointSaver, END, type LangGraphRunnableConfig, START, StateGraph } from "@langchain/langgraph";
-import { ToolgateError } from "../contracts/index.js";
-import { threadOf } from "../gate/batch.js";
+import { serversInUse, ToolgateError } from "../contracts/index.js";
 import { held, leaseOf } from "../langgraph/held-graph.js";
-import type { Host } from "./host.js";
 import { lapsed } from "../langgraph/thread-lease.js";
 import { approval } from "./nodes/approval.js";
-import { discover, serversInUse } from "./nodes/discover.js";
+import { discover } from "./nodes/discover.js";
 import { execute } from "./nodes/execute.js";
 import { gate } from "./nodes/gate.js";
 import { model } from "./nodes/model.js";
 import { observe } from "./nodes/observe.js";
 import { resultUnknown } from "./nodes/result_unknown.js";
+import type { GraphPorts } from "./ports.js";
+import { threadOf } from "./runtime.js";
 import { type GraphState, type GraphUpdate, Public, STATE_VERSION, State } from "./state.js";
 
 /** Compiles the graph. Starts no server and needs no model: drawing it is free. */
-export function buildGraph(host: Host, checkpointer: BaseCheckpointSaver | undefined) {
+export function buildGraph(ports: GraphPorts, checkpointer: BaseCheckpointSaver | undefined) {
   const graph = new StateGraph({ state: State, input: Public, output: Public })
-    .addNode("discover", ours(discover(host)))
-    .addNode("model", ours(model(host)))
-    .addNode("gate", ours(gate(host)))
-    .addNode("approval", ours(approval(host)))
-    .addNode("execute", ours(execute(host)))
-    .addNode("observe", ours(observe(host)))
-    .addNode("result_unknown", ours(resultUnknown(host)))
+    .addNode("discover", ours(discover(ports)))
+    .addNode("model", ours(model(ports)))
+    .addNode("gate", ours(gate(ports)))
+    .addNode("approval", ours(approval(ports)))
+    .addNode("execute", ours(execute(ports)))
+    .addNode("observe", ours(observe(ports)))
+    .addNode("result_unknown", ours(resultUnknown(ports)))
     .addEdge(START, "discover")
     .addEdge("discover", "model")
     .addConditionalEdges("model", afterModel, ["gate", END])
     .addConditionalEdges("gate", afterGate, ["approval", "execute", "observe"])
     .addConditionalEdges("approval", afterApproval, ["approval", "execute"])
     .addConditionalEdges("execute", afterExecute, ["approval", "observe"])
-    .addConditionalEdges("observe", afterObserve(host), ["result_unknown", "discover", "model"])
+    .addConditionalEdges("observe", afterObserve(ports), ["result_unknown", "discover", "model"])
     .addConditionalEdges("result_unknown", afterResultUnknown, ["result_unknown", "model"]);
   const compiled = graph.compile({ name: "toolgate", ...(checkpointer ? { checkpointer } : {}) });
-  return held(compiled, host).withConfig({ recursionLimit: recursionLimit(host.config.limits.modelRequests) });
+  return held(compiled, ports).withConfig({ recursionLimit: recursionLimit(ports.config.limits.modelRequests) });
 }
 
 type Node = (state: GraphState, runtime: LangGraphRunnableConfig) => Promise<GraphUpdate> | GraphUpdate;
@@ -47,7 +47,7 @@ type Node = (state: GraphState, runtime: LangGraphRunnableConfig) => Promise<Gra
  */
 function ours(node: Node): Node {
   return (state, runtime) => {
-    if (leaseOf(runtime)?.good() === false) throw lapsed(threadOf(runtime));
+    if (leaseOf(runtime)?.valid() === false) throw lapsed(threadOf(runtime));
     if (state.stateVersion <= STATE_VERSION) return node(state, runtime);
     throw new ToolgateError(
       "store_version",
@@ -85,11 +85,11 @@ function openUnknown(state: GraphState): boolean {
   return state.operations.some((view) => view.effect === "write" && view.status === "result_unknown" && !view.left);
 }
 
-function afterObserve(host: Host) {
+function afterObserve(ports: GraphPorts) {
   return (state: GraphState): "result_unknown" | "discover" | "model" => {
     if (openUnknown(state)) return "result_unknown";
-    const names = serversInUse(host, state.connected);
-    return host.catalog.moved(state.snapshot?.id, names) ? "discover" : "model";
+    const names = serversInUse(ports.config, state.connected);
+    return ports.catalog.moved(state.snapshot?.id, names) ? "discover" : "model";
   };
 }
 

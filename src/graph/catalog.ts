@@ -20,10 +20,10 @@ import {
   toolDigest,
 } from "../catalog/index.js";
 import { type Config, type Digest, oneLine, sha256, type ToolSnapshot, type WithheldTool } from "../contracts/index.js";
-import type { Ledger } from "../ledger/port.js";
 import type { Servers } from "../contracts/servers.js";
-import { holdsSecret, rewordDefinition, toBody } from "../observation/index.js";
 import { builtInTools } from "../execution/built-ins.js";
+import type { Ledger } from "../ledger/port.js";
+import { holdsSecret, rewordDefinition, toBody } from "../observation/index.js";
 
 export interface CatalogDeps {
   readonly config: Config;

@@ -1,17 +1,17 @@
-// Repair: a conversation every provider accepts, whatever became of the state (G8).
+// Repair: a conversation that every provider accepts, whatever became of the state (G8).
 //
-//   Z1. Each AI message's calls are answered by tool messages directly behind it, one for each call.
-//   Z2. What is missing is what the ledger says, or `rejected (withdrawn)`: nothing will run it any more.
-//   Z3. A tool message that answers no call there, or answers one twice, is nobody's word and is taken out.
+//   repair-1. Each AI message's calls are answered by tool messages directly behind it, one for each call.
+//   repair-2. What is missing is what the ledger says, or `rejected (withdrawn)`: nothing will run it any more.
+//   repair-3. A tool message that answers no call there, or answers one twice, was written by nobody who may, and is taken out.
 
 import { AIMessage, type BaseMessage, RemoveMessage, ToolMessage } from "@langchain/core/messages";
 import type { Owner } from "../contracts/index.js";
-import { loadBatch } from "../gate/batch.js";
-import type { Host } from "./host.js";
-import { callsOf, withArguments } from "./messages.js";
-import { highestSeq, messageOf, settleAll, unknownWrites } from "./nodes/observe.js";
+import { callsOf, withArguments } from "../observation/conversation.js";
+import { highestSeq, messageOf, settleAll } from "./closing.js";
+import { judgeLastResponse } from "./last-response.js";
+import type { GraphPorts } from "./ports.js";
 import type { GraphState, GraphUpdate } from "./state.js";
-import { haltOf, ownUnknown } from "./views.js";
+import { haltOf, ownUnknown, unknownWritesOf } from "./views.js";
 
 /** AI messages whose calls are not all answered, by position, with the ids that are open; and tool messages out of place. */
 export interface Gaps {
@@ -26,7 +26,7 @@ export function gapsIn(messages: readonly BaseMessage[]): Gaps {
   let last: { at: number; ids: Set<string> } | undefined;
   for (const [at, message] of messages.entries()) {
     if (ToolMessage.isInstance(message)) {
-      if (!last?.ids.delete(message.tool_call_id)) strays.add(message); // Z3
+      if (!last?.ids.delete(message.tool_call_id)) strays.add(message); // repair-3
       continue;
     }
     if (last && last.ids.size > 0) open.set(last.at, last.ids);
@@ -43,28 +43,29 @@ export function gapsIn(messages: readonly BaseMessage[]): Gaps {
  * conversation as it will be. Throws `already_running` when another run still holds a call.
  */
 export async function repair(
-  host: Host,
+  ports: GraphPorts,
   state: GraphState,
   threadId: string,
   run: Owner | undefined,
 ): Promise<{ readonly messages: readonly BaseMessage[]; readonly update: GraphUpdate } | undefined> {
   const { open, strays } = gapsIn(state.messages);
   if (open.size === 0 && strays.size === 0) return undefined;
-  await host.ledger.sweep({ threadId, reads: true });
+  await ports.ledger.sweep({ threadId, reads: true });
   const answers = new Map<number, BaseMessage[]>();
   const edits = new Map<number, BaseMessage>();
   let { ledgerSeq } = state;
   let halted = state.halt.operations;
   for (const [at, ids] of open) {
-    const batch = await loadBatch(host, { ...state, messages: state.messages.slice(0, at + 1) }, threadId);
+    const shown = { ...state, messages: state.messages.slice(0, at + 1) };
+    const batch = await judgeLastResponse(ports, shown, threadId);
     if (!batch) continue;
-    const rows = await settleAll(host, batch, "it was withdrawn: the conversation went on; it was not run", run); // Z2
+    const rows = await settleAll(ports, batch, "it was withdrawn: the conversation went on; it was not run", run); // repair-2
     const unanswered = batch.calls.filter(({ call }) => ids.has(call.callId));
     const settled = unanswered.flatMap(({ operation }) => rows.get(operation.id) ?? []);
-    answers.set(at, await Promise.all(settled.map((row) => messageOf(host, batch, row, false))));
-    if (batch.edited.size > 0) edits.set(at, withArguments(state.messages[at] as AIMessage, batch.edited));
+    answers.set(at, await Promise.all(settled.map((row) => messageOf(ports, batch, row, false))));
+    if (batch.edited.size > 0) edits.set(at, withArguments(batch.message, batch.edited));
     ledgerSeq = highestSeq(ledgerSeq, rows.values());
-    halted = [...ownUnknown(batch.standing), ...unknownWrites(rows.values())];
+    halted = [...ownUnknown(batch.standing), ...unknownWritesOf(rows.values())];
   }
   const messages = inPlace(state.messages, strays, answers, edits);
   const kept = samePrefix(state.messages, messages);

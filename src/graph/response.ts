@@ -1,17 +1,17 @@
 // Response: a model's answer, made fit to be judged and stored.
 //
-//   O3. Every call is kept: what cannot be used as arguments becomes a call with `{}` that is marked and never runs.
-//   O4. Call ids are present and unique within a message; a message id that state already has is replaced, or an older
-//       message would be overwritten in place.
+//   response-1. Every call is kept: what cannot be used as arguments becomes a call with `{}` that is marked and never runs.
+//   response-2. Call ids are present and unique within a message. A message id that the state already has is replaced,
+//               because an older message would otherwise be overwritten in place.
 
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import { digest, type JsonObject, notHashable, type ProposedCall, sha256 } from "../contracts/index.js";
 import { survives } from "../observation/index.js";
-import type { Host } from "./host.js";
+import type { GraphPorts } from "./ports.js";
 
-/** The message as it is stored, and its calls as the ledger is told of them. (O3, O4) */
+/** The message as it is stored, and its calls as the ledger is told of them. (response-1, response-2) */
 export function normalise(
-  host: Host,
+  ports: Pick<GraphPorts, "newId" | "jsonProblem">,
   response: BaseMessage,
   earlier: readonly BaseMessage[],
 ): { message: AIMessage; calls: ProposedCall[] } {
@@ -19,7 +19,7 @@ export function normalise(
   const raw = rawArguments(ai);
   const seen = new Set<string>();
   const unique = (id: string | undefined) => {
-    const kept = id !== undefined && id !== "" && !seen.has(id) ? id : `call_${host.newId()}`;
+    const kept = id !== undefined && id !== "" && !seen.has(id) ? id : `call_${ports.newId()}`;
     seen.add(kept);
     return kept;
   };
@@ -27,7 +27,7 @@ export function normalise(
     ...(ai.tool_calls ?? []).map((call) => {
       const text = call.id === undefined ? undefined : raw.get(call.id);
       const problem =
-        notHashable(call.args) ?? (text === undefined ? undefined : host.jsonProblem(text)) ?? revivable(call.args);
+        notHashable(call.args) ?? (text === undefined ? undefined : ports.jsonProblem(text)) ?? revivable(call.args);
       return {
         name: call.name,
         id: unique(call.id),
@@ -46,7 +46,7 @@ export function normalise(
   const known = ai.id !== undefined && earlier.some((message) => message.id === ai.id);
   const message = new AIMessage({
     content: ai.content,
-    id: ai.id === undefined || known ? host.newId() : ai.id,
+    id: ai.id === undefined || known ? ports.newId() : ai.id,
     ...(ai.name === undefined ? {} : { name: ai.name }),
     additional_kwargs: additional,
     response_metadata: { ...ai.response_metadata },

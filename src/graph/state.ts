@@ -2,38 +2,10 @@
 
 import { DeltaValue, MessagesDeltaValue, messagesDeltaReducer, ReducedValue, StateSchema } from "@langchain/langgraph";
 import { z } from "zod";
-import { Decision, Digest, EffectClass, OutcomeStatus, SnapshotSummary } from "../contracts/index.js";
+import { HaltView, OperationView, SnapshotSummary } from "../contracts/index.js";
 
 /** Version of the saved state's shape. A checkpoint of a later version is refused when it is loaded. */
 export const STATE_VERSION = 1;
-
-/** What people and edges see of one operation of the current batch. Bodies and arguments are elsewhere. */
-export const OperationView = z.object({
-  operationId: Digest,
-  index: z.number(),
-  callId: z.string(),
-  alias: z.string(),
-  server: z.string().nullable(),
-  tool: z.string().nullable(),
-  argumentsDigest: Digest,
-  effect: EffectClass,
-  decision: Decision.nullable(),
-  /** `asked`: waits for a person; `ready`: may be claimed; then the outcome. */
-  status: z.enum(["asked", "ready", ...OutcomeStatus.options]),
-  reason: z.string().optional(),
-  ref: z.string().optional(),
-  bytes: z.number().optional(),
-  sha256: Digest.optional(),
-  /** Answered from the ledger: it was settled by an earlier run. */
-  replayed: z.boolean().optional(),
-  /** Its outcome is unknown and a person left it so. */
-  left: z.boolean().optional(),
-});
-export type OperationView = z.infer<typeof OperationView>;
-
-/** The ledger's halt, mirrored for people and Studio. */
-export const HaltView = z.object({ halted: z.boolean(), operations: z.array(z.string()) });
-export type HaltView = z.infer<typeof HaltView>;
 
 /**
  * Messages, stored as what each step added. A full copy every 193 updates keeps the walk back short and a long thread

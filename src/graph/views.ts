@@ -1,19 +1,24 @@
 // Views: what the state shows of a batch. For people and edges; nothing is ever allowed because of one (G9).
 
-import { type OperationRow, type Outcome, oneLine } from "../contracts/index.js";
-import type { Standing } from "../ledger/port.js";
+import {
+  type HaltView,
+  isUnknownWrite,
+  type OperationRow,
+  type OperationView,
+  type SettledRow,
+} from "../contracts/index.js";
+import type { CallResult } from "../execution/call.js";
 import type { Batch, BatchCall } from "../gate/batch.js";
-import type { HaltView, OperationView } from "./state.js";
+import type { Standing } from "../ledger/port.js";
 
 /** Views of a batch as it is judged. `replayed` says which of the settled ones an earlier run settled. */
-export function viewsOf(batch: Batch, replayed: (call: BatchCall) => boolean): OperationView[] {
+export function judgedViews(batch: Batch, replayed: (call: BatchCall) => boolean): OperationView[] {
   return batch.calls.map((call) => ({ ...viewOf(call), ...judgedPart(call, replayed(call)) }));
 }
 
-function judgedPart(
-  { judgement }: BatchCall,
-  replayed: boolean,
-): Pick<OperationView, "status"> & Partial<OperationView> {
+type Part = Pick<OperationView, "status"> & Partial<OperationView>;
+
+function judgedPart({ judgement }: BatchCall, replayed: boolean): Part {
   switch (judgement.kind) {
     case "ask":
       return { status: "asked" };
@@ -26,17 +31,58 @@ function judgedPart(
   }
 }
 
+/** Views of a batch after its calls were carried out. What an earlier run settled is marked as replayed. */
+export function calledViews(batch: Batch, results: readonly CallResult[]): OperationView[] {
+  const byId = new Map(results.map((result) => [result.operationId, result]));
+  return batch.calls.map((call): OperationView => {
+    const result = byId.get(call.operation.id);
+    if (result === undefined) return { ...viewOf(call), ...judgedPart(call, wasRunBefore(call)) };
+    const { outcome, result: ref, replayed } = result;
+    return {
+      ...viewOf(call),
+      status: outcome.status,
+      reason: outcome.reason,
+      ...ref,
+      ...(replayed ? { replayed } : {}),
+    };
+  });
+}
+
+/** A refusal is not marked: it is the same each time, and nothing ran. */
+function wasRunBefore({ judgement }: BatchCall): boolean {
+  return judgement.kind === "settled" && judgement.row.outcome.status !== "rejected";
+}
+
+/** Views of a batch by the rows that its calls have now. */
+export function settledViews(
+  batch: Batch,
+  rows: ReadonlyMap<string, SettledRow>,
+  before: readonly OperationView[],
+): OperationView[] {
+  const replayed = replayedIn(before);
+  return batch.calls.map((call) => {
+    const row = rows.get(call.operation.id);
+    const marked = replayed.has(call.operation.id) ? { replayed: true } : {};
+    return { ...viewOf(call), ...(row ? settledPart(row) : { status: "ready" as const }), ...marked };
+  });
+}
+
+/** The operations that the state shows as answered from the ledger. */
+export function replayedIn(views: readonly OperationView[]): Set<string> {
+  return new Set(views.filter((view) => view.replayed).map((view) => view.operationId));
+}
+
 /** The part of a view that a settled row decides. */
-export function settledPart(row: OperationRow): Pick<OperationView, "status"> & Partial<OperationView> {
+function settledPart({ outcome, result, resolution }: SettledRow): Part {
   return {
-    status: row.outcome?.status ?? "ready",
-    ...(row.outcome === undefined ? {} : { reason: row.outcome.reason }),
-    ...(row.result === undefined ? {} : row.result),
-    ...(row.resolution?.type === "leave" ? { left: true } : {}),
+    status: outcome.status,
+    reason: outcome.reason,
+    ...result,
+    ...(resolution?.type === "leave" ? { left: true } : {}),
   };
 }
 
-export function viewOf({ operation }: Pick<BatchCall, "operation">): Omit<OperationView, "status"> {
+function viewOf({ operation }: Pick<BatchCall, "operation">): Omit<OperationView, "status"> {
   return {
     operationId: operation.id,
     index: operation.index,
@@ -55,11 +101,10 @@ export function ownUnknown({ unknownWrites }: Standing): string[] {
   return unknownWrites.filter(({ own }) => own).map(({ operationId }) => operationId);
 }
 
-export function haltOf(operationIds: readonly string[]): HaltView {
-  return { halted: operationIds.length > 0, operations: [...new Set(operationIds)].sort() };
+export function unknownWritesOf(rows: Iterable<OperationRow>): string[] {
+  return [...rows].filter(isUnknownWrite).map((row) => row.operation.id);
 }
 
-/** What a run's stream says of an outcome: why, too, unless all is well. */
-export function toldOf({ status, reason, message }: Outcome): { status: string; reason?: string; message?: string } {
-  return status === "ok" ? { status } : { status, reason, message: oneLine(message) };
+export function haltOf(operationIds: readonly string[]): HaltView {
+  return { halted: operationIds.length > 0, operations: [...new Set(operationIds)].sort() };
 }

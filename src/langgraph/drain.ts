@@ -1,12 +1,13 @@
-// Pump: reads a stream to its end at its own pace, so that what it holds is given back when it is done, not when its reader is.
+// Drain: runs a stream to its end even if the consumer stops reading, so that the thread's lease is released when the run
+// ends and not only when its reader does.
 
-/** The same items. The source runs on when nobody reads; whoever stops early waits for it to end. */
-export async function* pumped<T>(source: AsyncGenerator<T>): AsyncGenerator<T> {
+/** The same items. A consumer that stops early waits until the source has ended. */
+export async function* drained<T>(source: AsyncGenerator<T>): AsyncGenerator<T> {
   const items: T[] = [];
   let wake = () => {};
   let ended = false;
   let failure: { readonly error: unknown } | undefined;
-  const pumping = (async () => {
+  const draining = (async () => {
     try {
       for await (const item of source) {
         items.push(item);
@@ -28,7 +29,7 @@ export async function* pumped<T>(source: AsyncGenerator<T>): AsyncGenerator<T> {
       });
     }
   } finally {
-    await pumping;
+    await draining;
   }
   if (failure) throw failure.error;
 }

@@ -1,18 +1,21 @@
-// Durability: whether the checkpoint a task runs from is stored. Before that, a crash would forget the proposal that a
-// write belongs to, and the model, asked again, would propose it anew.
+// Durability: whether the checkpoint that a task runs from is stored. If the process died before that, the proposal that a
+// write belongs to would be forgotten, and the model, asked again, would propose the write anew.
 //
-// `sync` has stored it already; `async` stores it soon; `exit` never does, so writes are refused there.
+// Under `sync` it is stored already, under `async` it is stored soon, and under `exit` never, so writes are refused there.
 //
-// Reads an internal key of LangGraph (`__pregel_checkpointer`): there is no public way to the saver of a running task.
+// It reads LangGraph's internal key `__pregel_checkpointer`: there is no public way to the saver of a running task.
 
 import type { BaseCheckpointSaver, LangGraphRunnableConfig } from "@langchain/langgraph";
-import type { Host } from "../graph/host.js";
+import type { HeldPorts } from "./held-graph.js";
 
-/** Milliseconds we wait for the checkpoint to be stored. */
-export const DURABLE_WITHIN_MS = 3_000;
 const POLL_MS = 20;
 
-export async function checkpointStored(host: Host, runtime: LangGraphRunnableConfig): Promise<boolean> {
+/** Whether the checkpoint is stored, at the latest after so many milliseconds. */
+export async function checkpointStored(
+  ports: Pick<HeldPorts, "now" | "after">,
+  runtime: LangGraphRunnableConfig,
+  withinMs: number,
+): Promise<boolean> {
   const saver = (runtime.configurable as Record<string, unknown> | undefined)?.["__pregel_checkpointer"] as
     | BaseCheckpointSaver
     | undefined;
@@ -25,16 +28,30 @@ export async function checkpointStored(host: Host, runtime: LangGraphRunnableCon
       checkpoint_id: info.checkpointId,
     },
   };
-  const until = host.now() + DURABLE_WITHIN_MS;
+  const until = ports.now() + withinMs;
   for (;;) {
-    const tuple = await saver.getTuple(config);
-    if (tuple?.checkpoint.id === info.checkpointId) return true;
-    if (host.now() >= until) return false;
-    await host.after(POLL_MS).elapsed;
+    if (await isStored(saver, config, info.checkpointId)) return true;
+    if (ports.now() >= until) return false;
+    await ports.after(POLL_MS).elapsed;
   }
 }
 
 /** The namespace of the graph a task belongs to: the task's own (`outer:id|node:id`) without its last part. */
 function graphNamespace(taskNamespace: string): string {
   return taskNamespace.split("|").slice(0, -1).join("|");
+}
+
+/** A saver that can tell whether a checkpoint is stored without loading it, as those of our stores can. */
+export interface ProbingSaver {
+  isStored(config: Place): Promise<boolean>;
+}
+
+interface Place {
+  readonly configurable: { readonly thread_id: string; readonly checkpoint_ns: string; readonly checkpoint_id: string };
+}
+
+async function isStored(saver: BaseCheckpointSaver, config: Place, checkpointId: string): Promise<boolean> {
+  const probing = saver as Partial<ProbingSaver>;
+  if (typeof probing.isStored === "function") return probing.isStored(config);
+  return (await saver.getTuple(config))?.checkpoint.id === checkpointId;
 }

@@ -1,10 +1,12 @@
-// Fenced: a run saves checkpoints while the thread is its own, and no longer. What a host that was stopped or cut off saved
-// after another took over would be the newest checkpoint: the other's turns and its open question would be gone.
+// Fenced saver: a run saves checkpoints while the thread is its own, and no longer. If a host that was stopped or cut off
+// saved after another host took over, its checkpoint would be the newest one, and the other host's turns and its open
+// question would be gone from the thread.
 //
-//   S1. Once the run's lease has passed, or the run is over, nothing more of it is saved; asked before every save.
-//   S2. A checkpointer of the ledger's own store is told whose run saves (`RUN`), and looks itself, in the transaction that
-//       saves, whether the thread is still that run's. Any other one is held to S1 alone.
-//   S3. A run is over when what it began to save is saved: LangGraph goes away at the first save that fails.
+//   fenced-1. Once the run's lease has passed, or the run is over, nothing more of it is saved. This is asked before
+//             every save.
+//   fenced-2. A checkpointer of the ledger's own store is told whose run saves (`RUN`) and looks itself, in the
+//             transaction that saves, whether the thread is still that run's. For any other checkpointer only fenced-1 holds.
+//   fenced-3. A run is over when everything it began to save is saved: LangGraph stops waiting at the first save that fails.
 
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { BaseCheckpointSaver } from "@langchain/langgraph";
@@ -15,19 +17,19 @@ import { type Lease, lapsed } from "./thread-lease.js";
 export interface Saves {
   /** A checkpointer, for this run. */
   through(saver: BaseCheckpointSaver): BaseCheckpointSaver;
-  /** Waits for what is being saved, and for what follows it; refuses whatever comes later. (S3) */
+  /** Waits for what is being saved, and for what follows it; refuses whatever comes later. (fenced-3) */
   end(): Promise<void>;
 }
 
 /** `pause` lets go of the event loop: what was waiting for a save may begin the next one. */
 export function savesOf(threadId: string, lease: Lease, pause: () => Promise<void>): Saves {
-  const under = new Set<Promise<unknown>>();
+  const pending = new Set<Promise<unknown>>();
   let over = false;
-  const save = async <T>(config: RunnableConfig, run: (named: RunnableConfig) => Promise<T>): Promise<T> => {
-    if (over || !lease.good()) throw lapsed(threadId); // S1
-    const saving = run({ ...config, configurable: { ...config.configurable, [RUN]: lease.owner } }); // S2
-    under.add(saving);
-    return saving.finally(() => under.delete(saving));
+  const save = async <T>(config: RunnableConfig, store: (named: RunnableConfig) => Promise<T>): Promise<T> => {
+    if (over || !lease.valid()) throw lapsed(threadId); // fenced-1
+    const saving = store({ ...config, configurable: { ...config.configurable, [RUN]: lease.owner } }); // fenced-2
+    pending.add(saving);
+    return saving.finally(() => pending.delete(saving));
   };
   return {
     through: (saver) => {
@@ -44,8 +46,8 @@ export function savesOf(threadId: string, lease: Lease, pause: () => Promise<voi
       });
     },
     end: async () => {
-      while (under.size > 0) {
-        await Promise.allSettled([...under]);
+      while (pending.size > 0) {
+        await Promise.allSettled([...pending]);
         await pause();
       }
       over = true;

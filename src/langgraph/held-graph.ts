@@ -1,11 +1,17 @@
-// Held: the compiled graph, with one run a thread at a time (L8 of the ledger's port) and a rule for thread ids.
+// Held graph: the compiled graph, with one run a thread at a time and a rule for thread ids.
 //
-//   H1. A run takes its thread before it reads the thread's state and gives it back when its last checkpoint is stored,
-//       whether or not anybody reads its stream to the end. A second run is told `already_running`, at once.
-//   H2. An answer to a thread that asks nothing is told `already_decided`: it came second, or to the wrong thread.
-//   H3. A thread id is a string of 1 to 255 characters, without control characters and lone surrogates.
-//   H4. As a part of another graph it takes no thread: that graph's runs are not ours to order. The claim still is.
-//   H5. What it saves it saves as long as the thread is its own (fenced.ts), whichever checkpointer was put into the graph.
+//   held-1. A run takes its thread before it reads the thread's state, and gives it back when its last checkpoint is
+//           stored, whether or not anybody reads its stream to the end. A second run is told `already_running` at once.
+//   held-2. An answer to a thread that asks nothing is told `already_decided`: it came second, or to the wrong thread.
+//   held-3. What is no thread id is refused at every door of the graph.
+//   held-4. As a part of another graph it takes no thread, because that graph decides when its runs begin and end. The
+//           claim still keeps two runs apart.
+//   held-5. A run saves checkpoints as long as the thread is its own (fenced-saver.ts), whichever checkpointer was put
+//           into the graph.
+//   held-6. A run whose thread could not be given back durably fails with `store_failed`: what it returned would not be
+//           sure to outlive a loss of power.
+//
+// It overrides LangGraph's `_streamIterator` and `_resolveCheckpointer`, which are private; pinned.test.ts names the version.
 
 import {
   type BaseCheckpointSaver,
@@ -13,11 +19,15 @@ import {
   isCommand,
   type LangGraphRunnableConfig,
 } from "@langchain/langgraph";
-import { isThreadId, ToolgateError } from "../contracts/index.js";
+import { checkedThreadId, ToolgateError } from "../contracts/index.js";
+import { drained } from "./drain.js";
 import { type Saves, savesOf } from "./fenced-saver.js";
-import type { Host } from "../graph/host.js";
-import { type Lease, takeThread } from "./thread-lease.js";
-import { pumped } from "./drain.js";
+import { type Lease, type LeasePorts, takeThread } from "./thread-lease.js";
+
+export interface HeldPorts extends LeasePorts {
+  /** `elapsed` resolves after so many milliseconds. */
+  readonly after: (ms: number) => { readonly elapsed: Promise<void>; readonly cancel: () => void };
+}
 
 /** Where a run's hold on its thread stands among the configurable values, which no client can set: it is written over. */
 const HOLD = "__toolgate_hold";
@@ -44,7 +54,7 @@ interface Runs {
 }
 
 /** The same graph, holding its threads. */
-export function held<G extends object>(graph: G, host: Host): G {
+export function held<G extends object>(graph: G, ports: HeldPorts): G {
   const Base = graph.constructor as new (fields: object) => Runs;
   class HeldGraph extends Base {
     override async *_streamIterator(input: unknown, options?: Options): AsyncGenerator<unknown> {
@@ -56,22 +66,25 @@ export function held<G extends object>(graph: G, host: Host): G {
         configurable: { ...options?.configurable, [HOLD]: hold },
       });
       if (typeof configurable[INSIDE] === "function") {
-        yield* run(input, under(undefined)); // H4
+        yield* run(input, under(undefined)); // held-4
         return;
       }
-      const lease = await takeThread(host, threadId); // H1
-      const saves = savesOf(threadId, lease, () => host.after(0).elapsed);
-      yield* pumped(
+      const lease = await takeThread(ports, threadId); // held-1
+      const saves = savesOf(threadId, lease, () => ports.after(0).elapsed);
+      yield* drained(
         async function* (this: HeldGraph) {
+          let failure: { readonly error: unknown } | undefined;
           try {
-            if (isCommand(input) && input.resume !== undefined) await this.#mustAsk(threadId, configurable); // H2
+            if (isCommand(input) && input.resume !== undefined) await this.#mustAsk(threadId, configurable); // held-2
             yield* run(input, under({ lease, saves }));
           } catch (error) {
-            throw inOurWords(error);
-          } finally {
-            await saves.end();
-            await lease.close();
+            failure = { error: inOurWords(error) };
           }
+          await saves.end();
+          await lease.close().catch((error: unknown) => {
+            failure ??= { error }; // held-6
+          });
+          if (failure) throw failure.error;
         }.call(this),
       );
     }
@@ -79,7 +92,7 @@ export function held<G extends object>(graph: G, host: Host): G {
     override _resolveCheckpointer(config?: Options) {
       const saver = super._resolveCheckpointer(config);
       const saves = holdIn(config)?.saves;
-      return saver && saves ? saves.through(saver) : saver; // H5
+      return saver && saves ? saves.through(saver) : saver; // held-5
     }
 
     override async getState(config: Options, options?: object) {
@@ -139,16 +152,4 @@ export function leaseOf(runtime: LangGraphRunnableConfig): Lease | undefined {
 
 function holdIn(config: Options | undefined): Hold | undefined {
   return (config?.configurable as Record<string, unknown> | undefined)?.[HOLD] as Hold | undefined;
-}
-
-/** H3 */
-export function checkedThreadId(threadId: unknown): string {
-  if (isThreadId(threadId)) return threadId;
-  const what =
-    typeof threadId === "string" ? "has no characters, too many, or such as cannot be shown" : "is no string";
-  throw new ToolgateError(
-    "thread_invalid",
-    threadId === undefined ? "no thread is named" : `the thread id ${what}`,
-    "give `configurable.thread_id` a string of 1 to 255 characters, without control characters",
-  );
 }

@@ -1,49 +1,70 @@
-// Lease: what lets one run act for a thread, and no other.
+// Thread lease: what lets one run act for a thread, and no other run.
 //
-//   A1. It is good from before it was asked for: as long as this side takes it to be good, the store does, too.
-//   A2. Time is the longer of what the wall clock and the steady clock say, so that a process that was stopped, a machine
-//       that slept and a clock that was set back all count.
-//   A3. Renewed at a third of its length while it is open. Once it has passed, or was taken over, it never comes back.
-//   A4. What is still in flight when the run has ended, as after an abort, keeps its lease until it is settled.
+//   lease-1. A lease counts from before it was asked for: as long as this process takes it to be valid, so does the store.
+//   lease-2. Elapsed time is the longer of what the wall clock and the steady clock say, so that a process that was
+//            stopped, a machine that slept and a clock that was set back all count.
+//   lease-3. It is renewed at a third of its length while it is open. Once it has passed, or another run took the thread
+//            over, it never becomes valid again.
+//   lease-4. What is still in flight when the run has ended, as after an abort, keeps its lease until it is settled.
 
-import { type Owner, ToolgateError } from "../contracts/index.js";
-import { runKey } from "../ledger/port.js";
-import type { Host, RunOwner } from "../graph/host.js";
+import { type Config, type Owner, ToolgateError } from "../contracts/index.js";
+import { type Ledger, runKey } from "../ledger/port.js";
+
+/** Who claims in one run, and what it has in flight. An operation is held before it is claimed. */
+export interface RunOwner {
+  readonly owner: Owner;
+  readonly hold: (operationId: string) => void;
+  readonly release: (operationId: string) => void;
+}
 
 export interface Lease extends RunOwner {
+  /** The run holds its thread. Where the graph is part of another one it holds only what it claimed. */
+  readonly holdsThread: boolean;
   /** Whether this run may still act: send, above all. */
-  readonly good: () => boolean;
-  /** Ends the heartbeat and gives the thread back. Never rejects. */
+  readonly valid: () => boolean;
+  /** Ends the heartbeat and gives the thread back. Rejects with `store_failed` where that could not be stored. */
   readonly close: () => Promise<void>;
 }
 
+export interface LeasePorts {
+  readonly config: Pick<Config, "leaseMs">;
+  readonly ledger: Pick<Ledger, "enter" | "leave" | "renew">;
+  /** A new owner, for one run: two runs of one process are two owners. */
+  readonly newOwner: () => RunOwner;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+  /** Milliseconds that never go back, whatever becomes of the clock; only differences mean something. */
+  readonly steady: () => number;
+  /** Calls back every so many milliseconds until the returned function is called. */
+  readonly every: (ms: number, tick: () => void) => () => void;
+}
+
 /** Takes a thread for a run. Throws `already_running` while it is another's. */
-export async function takeThread(host: Host, threadId: string): Promise<Lease> {
-  const mine = host.newOwner();
+export async function takeThread(ports: LeasePorts, threadId: string): Promise<Lease> {
+  const mine = ports.newOwner();
   mine.hold(runKey(threadId));
-  const since = clocks(host);
-  const leave = () => mine.release(runKey(threadId));
+  const since = readClocks(ports);
+  const forget = () => mine.release(runKey(threadId));
   try {
-    const entered = await host.ledger.enter(threadId, mine.owner, host.config.leaseMs);
+    const entered = await ports.ledger.enter(threadId, mine.owner, ports.config.leaseMs);
     if (entered.kind === "busy") throw runningElsewhere(threadId, entered.owner);
   } catch (error) {
-    leave();
+    forget();
     throw error;
   }
-  const open = openLease(host, mine, since, true);
+  const open = openLease(ports, mine, since, true);
   return {
     ...open,
     close: async () => {
       await open.close();
-      await host.ledger.leave(threadId, mine.owner).catch(() => undefined); // it lapses
-      leave();
+      await ports.ledger.leave(threadId, mine.owner).finally(forget); // where it fails, the lease lapses by time
     },
   };
 }
 
 /** A lease on what is claimed, where the graph is part of another one and holds no thread. */
-export function claimsOnly(host: Host): Lease {
-  return openLease(host, host.newOwner(), clocks(host), false);
+export function claimsOnly(ports: LeasePorts): Lease {
+  return openLease(ports, ports.newOwner(), readClocks(ports), false);
 }
 
 interface Clocks {
@@ -51,34 +72,35 @@ interface Clocks {
   readonly steady: number;
 }
 
-function clocks(host: Host): Clocks {
-  return { wall: host.now(), steady: host.steady() };
+function readClocks(ports: LeasePorts): Clocks {
+  return { wall: ports.now(), steady: ports.steady() };
 }
 
-function openLease(host: Host, mine: RunOwner, since: Clocks, holdsThread: boolean): Lease {
-  const { leaseMs } = host.config;
+function openLease(ports: LeasePorts, mine: RunOwner, since: Clocks, holdsThread: boolean): Lease {
+  const { leaseMs } = ports.config;
   const held = new Set<string>();
   let from = since;
   let [lost, closed] = [false, false];
-  const good = () => !lost && Math.max(host.now() - from.wall, host.steady() - from.steady) < leaseMs; // A2
+  const valid = () => !lost && Math.max(ports.now() - from.wall, ports.steady() - from.steady) < leaseMs; // lease-2
   const beat = () => {
-    lost ||= !good(); // A3
+    lost ||= !valid(); // lease-3
     if (lost) return;
-    const asked = clocks(host); // A1
-    host.ledger.renew(mine.owner, leaseMs).then(
+    const asked = readClocks(ports); // lease-1
+    ports.ledger.renew(mine.owner, leaseMs).then(
       (renewed) => {
-        if (renewed && good()) from = asked;
+        if (renewed && valid()) from = asked;
         lost ||= holdsThread && !closed && !renewed; // without a thread there may be nothing yet to renew
       },
-      () => undefined, // not renewed: it lapses by itself
+      () => undefined, // a lease that is not renewed lapses by itself
     );
   };
-  const stop = host.every(Math.max(1, Math.floor(leaseMs / 3)), beat);
+  const stop = ports.every(Math.max(1, Math.floor(leaseMs / 3)), beat);
   const stopWhenQuiet = () => {
-    if (closed && held.size === 0) stop(); // A4
+    if (closed && held.size === 0) stop(); // lease-4
   };
   return {
     ...mine,
+    holdsThread,
     hold: (operationId) => {
       held.add(operationId);
       mine.hold(operationId);
@@ -88,7 +110,7 @@ function openLease(host: Host, mine: RunOwner, since: Clocks, holdsThread: boole
       mine.release(operationId);
       stopWhenQuiet();
     },
-    good,
+    valid,
     close: async () => {
       closed = true;
       stopWhenQuiet();

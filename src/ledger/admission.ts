@@ -1,17 +1,27 @@
-// Claim: everything the store knows of one operation, at the instant of its claim -> what the claim must do. Pure.
+// Admission: everything the store knows of one operation at the instant of its claim -> what the claim must do. Pure.
 //
-//   C1. The order of the checks is the order below; the first that bites decides.
-//   C2. A verdict counts only for the current question, the exact operation, tool definition and injected parameters, its
-//       thread and scope, and only with the seal the caller has verified. One that does not match is left as it is: a mismatch burns
-//       nothing.
-//   C3. An approval covers the earlier writes its question showed, and no others.
-//   C4. A verdict is used up by the operation, not by the attempt: when an attempt ended with nothing sent, the next one
-//       goes on under it, within its lifetime. No other operation ever can.
-//   C5. Our own checks never replace an outcome: an `unavailable` operation that cannot be claimed again stays so.
+//   admission-1. The order of the checks is the order below; the first that bites decides.
+//   admission-2. A verdict counts only for the current question, the exact operation, tool definition and injected
+//                parameters, its thread and scope, and only with the seal that the caller has verified. A verdict that does
+//                not match is left as it is and can still be used for what it is about.
+//   admission-3. An approval covers the earlier writes that its question showed, and no others.
+//   admission-4. A verdict is used up by the operation and not by the attempt: when an attempt ended with nothing sent, the
+//                next one goes on under it, within its lifetime. No other operation ever can.
+//   admission-5. Our own checks never replace an outcome: an `unavailable` operation that cannot be claimed again stays so.
 
-import { type Digest, type OperationRow, type Outcome, type Owner, rejected, sameInjects } from "../contracts/index.js";
+import {
+  type Digest,
+  type DispatchingRow,
+  haltedOutcome,
+  isRetriable,
+  type OperationRow,
+  type Outcome,
+  type Owner,
+  rejected,
+  type SettledRow,
+  sameInjects,
+} from "../contracts/index.js";
 import type { Asked, ClaimRequest } from "./port.js";
-import { isRetriable } from "./transitions.js";
 
 export interface ClaimFacts {
   readonly request: ClaimRequest;
@@ -40,32 +50,32 @@ export interface ClaimFacts {
 export type Ruling =
   | { readonly kind: "claim"; readonly consume: string | undefined }
   /** Answered from the ledger as it stands. */
-  | { readonly kind: "replayed" }
+  | { readonly kind: "replayed"; readonly row: SettledRow }
   /** It belongs to another thread; nothing of that thread is touched. */
   | { readonly kind: "foreign" }
   /** A write was being sent by an owner that is gone. */
-  | { readonly kind: "lost" }
+  | { readonly kind: "lost"; readonly row: DispatchingRow }
   | { readonly kind: "settle"; readonly outcome: Outcome }
   | { readonly kind: "busy"; readonly owner: Owner }
   | { readonly kind: "ask" };
 
-/** Rules on one operation of a batch. (C1) */
+/** Rules on one operation of a batch. (admission-1) */
 export function rule(facts: ClaimFacts): Ruling {
   if (facts.foreign) return { kind: "foreign" };
   const { row } = facts;
   if (row === undefined || row.state === "proposed") return admit(facts);
-  if (row.state !== "settled" && !facts.ownerGone) return { kind: "busy", owner: row.owner as Owner };
+  if (row.state !== "settled" && !facts.ownerGone) return { kind: "busy", owner: row.owner };
   // The stricter of what it was sent as and what the host says it is now.
   const write = row.operation.effect === "write" || facts.request.operation.effect === "write";
   switch (row.state) {
     case "claimed":
       return admit(facts);
     case "dispatching":
-      return write ? { kind: "lost" } : admit(facts);
+      return write ? { kind: "lost", row } : admit(facts);
     case "settled": {
-      if (!isRetriable(row, write)) return { kind: "replayed" };
+      if (!isRetriable(row, write)) return { kind: "replayed", row };
       const again = admit(facts);
-      return again.kind === "settle" ? { kind: "replayed" } : again; // C5
+      return again.kind === "settle" ? { kind: "replayed", row } : again; // admission-5
     }
   }
 }
@@ -75,10 +85,7 @@ function admit(facts: ClaimFacts): Ruling {
   const { operation, repeat } = facts.request;
   const write = operation.effect === "write";
   if (operation.decision?.kind === "deny") return settle(rejected("denied", "policy", operation.decision.reason));
-  if (write && facts.unknown) {
-    const message = `the outcome of ${facts.unknown.operation.alias} is unknown; no write runs until it is settled`;
-    return settle(rejected("halted", "halt", message));
-  }
+  if (write && facts.unknown) return settle(haltedOutcome(facts.unknown.operation.alias));
   if (write && facts.inFlight) return { kind: "busy", owner: facts.inFlight };
   if (write && repeat === "deny" && facts.repeats.length > 0) {
     return settle(rejected("denied", "policy", "an identical write was made before, and policy denies repeats"));
@@ -95,11 +102,11 @@ function admit(facts: ClaimFacts): Ruling {
     return settle(rejected("expired", "expiry", "it was approved too long before it could start; it was not run"));
   }
   const seen = facts.asked?.request.seen ?? [];
-  if (earlier.some((id) => !seen.includes(id))) return { kind: "ask" }; // C3
+  if (earlier.some((id) => !seen.includes(id))) return { kind: "ask" }; // admission-3
   return { kind: "claim", consume: approved };
 }
 
-/** The id of the approval that covers exactly this claim, if the caller named the one that is stored. (C2, C4) */
+/** The id of the approval that covers exactly this claim, if the caller named the one that is stored. (admission-2, admission-4) */
 function approval(facts: ClaimFacts): string | undefined {
   const { operation, toolDigest, injects, verdict: given } = facts.request;
   const { asked } = facts;

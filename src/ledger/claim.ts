@@ -1,26 +1,25 @@
-// Claims: the claim of a batch and the step to `dispatching`, as steps of one transaction each.
+// Claim: the claim of a batch and the step to `dispatching`, each one transaction.
 //
-//   L2. Everything that decides is read here, in the transaction that changes the state.
-//   L3. A verdict is consumed with the claim it permits, or not at all.
-//   L5. Writes get their number here; a claim that is made again gets a new one, for it happens after what came between.
+//   claim-1. Everything that decides is read in the transaction that changes the state.
+//   claim-2. A verdict is consumed with the claim that it permits, or not at all.
+//   claim-3. Writes of a thread get their number in the claim. A claim that is made again gets a new number, because it
+//            happens after whatever came between.
 //
 // Nothing is written until the whole batch is ruled on: where a person must be asked, nothing was claimed, settled or
-// consumed. What an earlier call of the batch comes to is therefore carried along, not read back.
+// consumed. What an earlier call of the batch comes to is therefore carried along and not read back.
 
-import { type Digest, type OperationRow, type Owner, rejected } from "../contracts/index.js";
+import {
+  type Digest,
+  type DispatchingRow,
+  haltedOutcome,
+  isBuiltIn,
+  type OperationRow,
+  type Owner,
+  type SettledRow,
+} from "../contracts/index.js";
 import { type Ruling, rule } from "./admission.js";
 import { outlived } from "./clock.js";
 import type { BeginResult, Claim, ClaimBatch, ClaimRequest, ClaimResult } from "./port.js";
-import {
-  claimed,
-  dispatching,
-  isBuiltIn,
-  lost,
-  ownerGone,
-  proposed,
-  rederived,
-  settled,
-} from "./transitions.js";
 import {
   asAsked,
   heldByOther,
@@ -28,9 +27,10 @@ import {
   putSettled,
   questionExpired,
   refuseForeign,
-  type Session,
   sweepRows,
+  type Transaction,
 } from "./transaction.js";
+import { claimed, dispatching, lost, ownerGone, proposed, rederived, settled } from "./transitions.js";
 
 /** A ruling with the row it was made on. */
 interface Ruled {
@@ -39,48 +39,48 @@ interface Ruled {
   readonly ruling: Ruling;
 }
 
-export function claim(session: Session, batch: ClaimBatch): ClaimResult {
-  const other = heldByOther(session, batch.threadId, batch.owner);
-  if (other) return { kind: "claims", claims: batch.operations.map(({ operation: { id } }) => busy(id, other)) }; // L8
-  const field = survey(session, batch);
+export function claim(tx: Transaction, batch: ClaimBatch): ClaimResult {
+  const other = heldByOther(tx, batch.threadId, batch.owner);
+  if (other) return { kind: "claims", claims: batch.operations.map(({ operation: { id } }) => busy(id, other)) }; // transaction-1
+  const field = survey(tx, batch);
   const ruled: Ruled[] = [];
-  for (const request of batch.operations) ruled.push(ruleOn(session, batch, field, request, ruled));
+  for (const request of batch.operations) ruled.push(ruleOn(tx, batch, field, request, ruled));
   const asking = ruled.filter(({ ruling }) => ruling.kind === "ask");
   if (asking.length > 0) return { kind: "ask", operationIds: asking.map(({ request }) => request.operation.id) };
 
-  for (const row of field.swept.values()) putSettled(session, row);
+  for (const row of field.swept.values()) putSettled(tx, row);
   const claims: Claim[] = [];
-  for (const one of ruled) claims.push(apply(session, batch, field, one));
-  session.tables.touch(batch.threadId, session.now);
+  for (const one of ruled) claims.push(apply(tx, batch, field, one));
+  tx.tables.touch(batch.threadId, tx.now);
   return { kind: "claims", claims };
 }
 
 /** What bears on every write of a batch. */
 interface Field {
   /** Writes found in `dispatching` under an owner that is gone, as they will stand. */
-  readonly swept: ReadonlyMap<Digest, OperationRow>;
+  readonly swept: ReadonlyMap<Digest, SettledRow>;
   /** Writes in `dispatching` under an owner that may live, of this thread. */
-  readonly inFlight: readonly OperationRow[];
+  readonly inFlight: readonly DispatchingRow[];
   readonly unknown: readonly OperationRow[];
   readonly ahead: readonly OperationRow[];
   readonly verdictExpired: boolean;
 }
 
-function survey(session: Session, batch: ClaimBatch): Field {
-  const { tables } = session;
+function survey(tx: Transaction, batch: ClaimBatch): Field {
+  const { tables } = tx;
   const reach = batch.haltScope === "server" ? undefined : batch.threadId;
-  const swept = new Map<Digest, OperationRow>();
-  const inFlight: OperationRow[] = [];
+  const swept = new Map<Digest, SettledRow>();
+  const inFlight: DispatchingRow[] = [];
   for (const row of tables.dispatching(reach)) {
     if (row.operation.effect !== "write") continue;
-    if (ownerGone(row, session)) swept.set(row.operation.id, lost(row, session.now));
+    if (ownerGone(row, tx)) swept.set(row.operation.id, lost(row, tx.now));
     else if (row.threadId === batch.threadId) inFlight.push(row);
   }
   const unknown = [...tables.unknownWrites(reach), ...swept.values()];
   const after = tables.writesAfter(batch.threadId, batch.ledgerSeq);
   const ahead = after.filter((row) => row.operation.proposalId !== batch.proposalId);
   const last = tables.lastVerdict(batch.proposalId);
-  const verdictExpired = last !== undefined && outlived(last, batch.ttlMs, session.moment);
+  const verdictExpired = last !== undefined && outlived(last, batch.ttlMs, tx.moment);
   return { swept, inFlight, unknown, ahead, verdictExpired };
 }
 
@@ -96,13 +96,13 @@ export function halts(
 }
 
 function ruleOn(
-  session: Session,
+  tx: Transaction,
   batch: ClaimBatch,
   field: Field,
   request: ClaimRequest,
   before: readonly Ruled[],
 ): Ruled {
-  const { tables } = session;
+  const { tables } = tx;
   const { operation } = request;
   const { threadId, scope } = batch;
   if (before.some((one) => one.request.operation.id === operation.id)) {
@@ -114,15 +114,15 @@ function ruleOn(
     request,
     threadId,
     scope,
-    foreign: isForeign(session, operation, row, batch),
+    foreign: isForeign(tx, operation, row, batch),
     row,
-    ownerGone: row === undefined || ownerGone(row, session),
-    asked: question && asAsked(question, session.moment),
-    questionExpired: question !== undefined && questionExpired(question, session.moment),
+    ownerGone: row === undefined || ownerGone(row, tx),
+    asked: question && asAsked(question, tx.moment),
+    questionExpired: question !== undefined && questionExpired(question, tx.moment),
     verdictExpired: field.verdictExpired,
     unknown: field.unknown.find((other) => halts(other, { threadId, scope, operation }, batch.haltScope)),
     inFlight: field.inFlight.find((other) => other.operation.id !== operation.id)?.owner,
-    repeats: operation.effect === "write" ? repeatsOf(session, batch, request, before) : [],
+    repeats: operation.effect === "write" ? repeatsOf(tx, batch, request, before) : [],
     ahead: field.ahead.filter((other) => other.operation.id !== operation.id).map((other) => other.operation.id),
   });
   return { request, row, ruling };
@@ -130,13 +130,13 @@ function ruleOn(
 
 /** Identical writes before this one: in the ledger, and among the earlier calls of the batch that are to be claimed. */
 function repeatsOf(
-  session: Session,
+  tx: Transaction,
   batch: ClaimBatch,
   { operation }: ClaimRequest,
   before: readonly Ruled[],
 ): Digest[] {
   const now = new Map(before.map((one) => [one.request.operation.id, one]));
-  const stored = session.tables
+  const stored = tx.tables
     .identicalWrites(batch.threadId, operation)
     .filter((row) => row.operation.id !== operation.id && !standsLater(row, operation))
     .map((row) => row.operation.id)
@@ -156,8 +156,8 @@ function isIdentical(a: ClaimRequest["operation"], b: ClaimRequest["operation"])
   return a.effect === "write" && a.server === b.server && a.tool === b.tool && a.argumentsDigest === b.argumentsDigest;
 }
 
-function apply(session: Session, batch: ClaimBatch, field: Field, { request, row, ruling }: Ruled): Claim {
-  const { tables, now } = session;
+function apply(tx: Transaction, batch: ClaimBatch, field: Field, { request, row, ruling }: Ruled): Claim {
+  const { tables, now } = tx;
   const { operation, toolDigest } = request;
   const operationId = operation.id;
   const known = row ? rederived(row, operation, toolDigest) : proposed(operation, batch, toolDigest, now);
@@ -167,27 +167,27 @@ function apply(session: Session, batch: ClaimBatch, field: Field, { request, row
     case "busy":
       return busy(operationId, ruling.owner);
     case "foreign": {
-      const refused = refuseForeign(session, operation, batch, toolDigest);
+      const refused = refuseForeign(tx, operation, batch, toolDigest);
       return { kind: "settled", operationId, row: refused, replayed: false };
     }
     case "replayed":
-      return { kind: "settled", operationId, row: row as OperationRow, replayed: true };
+      return { kind: "settled", operationId, row: ruling.row, replayed: true };
     case "lost": {
-      const after = field.swept.get(operationId) ?? lost(row as OperationRow, now, true);
-      if (!field.swept.has(operationId)) putSettled(session, after);
+      const after = field.swept.get(operationId) ?? lost(ruling.row, now, true);
+      if (!field.swept.has(operationId)) putSettled(tx, after);
       return { kind: "settled", operationId, row: after, replayed: false };
     }
     case "settle": {
       const after = settled(known, ruling.outcome, now);
-      putSettled(session, after);
+      putSettled(tx, after);
       return { kind: "settled", operationId, row: after, replayed: false };
     }
     case "claim": {
-      const seq = operation.effect === "write" ? tables.nextSeq(batch.threadId) : undefined; // L5
+      const seq = operation.effect === "write" ? tables.nextSeq(batch.threadId) : undefined; // claim-3
       const after = claimed(known, { owner: batch.owner, leaseUntil: now + batch.leaseMs, seq });
       tables.putRow(after);
       tables.setHaltScope(operationId, batch.haltScope);
-      if (ruling.consume !== undefined) tables.consume(ruling.consume); // L3
+      if (ruling.consume !== undefined) tables.consume(ruling.consume); // claim-2
       const { fence, attempt } = after;
       return { kind: "claimed", operationId, fence, attempt, ...(seq === undefined ? {} : { seq }) };
     }
@@ -198,20 +198,19 @@ function busy(operationId: Digest, owner: Owner): Claim {
   return { kind: "busy", operationId, owner };
 }
 
-export function begin(session: Session, operationId: Digest, fence: number): BeginResult {
-  const { tables, now } = session;
+export function begin(tx: Transaction, operationId: Digest, fence: number): BeginResult {
+  const { tables, now } = tx;
   const row = tables.row(operationId);
-  if (row === undefined || row.fence !== fence || row.state !== "claimed") return { kind: "lost" }; // L4
-  if (row.owner && heldByOther(session, row.threadId, row.owner)) return { kind: "lost" }; // L8
+  if (row === undefined || row.fence !== fence || row.state !== "claimed") return { kind: "lost" };
+  if (heldByOther(tx, row.threadId, row.owner)) return { kind: "lost" }; // transaction-1
   if (row.operation.effect === "write") {
     const haltScope = tables.haltScope(operationId);
     const reach = haltScope === "server" ? undefined : row.threadId;
-    sweepRows(session, reach, false);
+    sweepRows(tx, reach, false);
     const unknown = tables.unknownWrites(reach).find((other) => halts(other, row, haltScope));
     if (unknown) {
-      const message = `the outcome of ${unknown.operation.alias} is unknown; no write runs until it is settled`;
-      const after = settled(row, rejected("halted", "halt", message), now);
-      putSettled(session, after);
+      const after = settled(row, haltedOutcome(unknown.operation.alias), now);
+      putSettled(tx, after);
       return { kind: "halted", row: after };
     }
   }

@@ -1,20 +1,22 @@
 // The ledger port: the host's own record of what was proposed, decided, claimed, sent and settled. It stands outside
 // the graph's checkpoints, so that no replay, fork or edited state can change what it says.
 //
-//   L1. States only move forward: proposed, claimed, dispatching, settled. `result_unknown` may still settle, by
-//       stored evidence or a person's word, once.
-//   L2. A claim checks thread and scope, verdict, expiry, single use, both guards and the halt in ONE transaction with
-//       the state change. Everything it was told from outside is only a hint.
-//   L3. A verdict is consumed by exactly one claim, in that transaction.
-//   L4. Every change after a claim names the fence it was given; an older fence changes nothing. Whoever takes over what
-//       a gone owner left raises the fence.
-//   L5. Writes of a thread are numbered in the claim's transaction; numbers never repeat within a thread.
-//   L6. First wins: a second verdict, refusal, settlement or resolution of the same thing changes nothing and is told
-//       what stands.
-//   L7. When a method that writes has returned, what it wrote survives SIGKILL (SQLite: synchronous=FULL).
-//   L8. A thread is held by one run at a time. While it is, no other run proposes, asks, claims, begins or refuses in it.
+//   ledger-1. States only move forward: proposed, claimed, dispatching, settled. `result_unknown` may still settle once, by
+//             stored evidence or a person's word.
+//   ledger-2. A claim checks thread and scope, verdict, expiry, single use, both guards and the halt in one transaction with
+//             the state change. Everything it was told from outside is only a hint.
+//   ledger-3. A verdict is consumed by exactly one claim, in that transaction.
+//   ledger-4. Every change after a claim names the fence that the claim gave out; an older fence changes nothing. Whoever
+//             takes over what a gone owner left raises the fence.
+//   ledger-5. Writes of a thread are numbered in the claim's transaction; numbers never repeat within a thread.
+//   ledger-6. First wins: a second verdict, refusal, settlement or resolution of the same thing changes nothing and is told
+//             what stands.
+//   ledger-7. When a method that writes has returned, what it wrote survives SIGKILL. What `begin`, `settle`, `settleLate`,
+//             `answer`, `ask`, `resolve`, `readBack`, `refuse`, `sweep`, `unknowns` and `leave` wrote, and everything written
+//             before it, also survives a loss of power.
+//   ledger-8. A thread is held by one run at a time. While it is, no other run proposes, asks, claims, begins or refuses in it.
 //
-// Every adapter passes `test/conformance/ledger.ts`. Times are epoch milliseconds of the store's clock where it has one,
+// Every store passes `test/conformance/ledger.ts`. Times are epoch milliseconds of the store's clock where it has one,
 // of the host's elsewhere.
 
 import type {
@@ -29,6 +31,7 @@ import type {
   Resolution,
   ResolutionType,
   ResultRef,
+  SettledRow,
   ToolSnapshot,
   Verdict,
 } from "../contracts/index.js";
@@ -72,6 +75,29 @@ export interface StandingQuery {
     readonly tool: string;
     readonly argumentsDigest: Digest;
   }[];
+}
+
+/** One model response and where it stands. */
+export interface LookQuery extends Omit<StandingQuery, "turnId" | "writes"> {}
+
+/** What is to be known of a response, once its proposal and its rows are. */
+export interface LookPlan extends Pick<StandingQuery, "turnId" | "writes"> {
+  readonly operationIds: readonly Digest[];
+}
+
+/** Derives the plan from what the ledger holds. **Contract:** pure; called inside of a transaction, maybe more than once. */
+export type PlanFrom<Plan extends LookPlan> = (proposal: Proposal | undefined, rows: readonly OperationRow[]) => Plan;
+
+/** Everything that the ledger knows of one model response, as of one moment. */
+export interface Look {
+  readonly proposal: Proposal | undefined;
+  /** Every operation of the response, edits included, in order of creation. */
+  readonly rows: readonly OperationRow[];
+  readonly standing: Standing;
+  /** The current request of each operation that the plan names, with its answer. */
+  readonly asked: readonly Asked[];
+  /** The thread has operations in `dispatching` whose owner is gone: `sweep` settles them. */
+  readonly abandoned: boolean;
 }
 
 /** What the ledger knows that bears on a batch. */
@@ -174,7 +200,7 @@ export type Claim =
       readonly seq?: number;
     }
   /** Answered from the ledger: settled before, or settled now by the claim's own checks (expired, halted, other thread). */
-  | { readonly kind: "settled"; readonly operationId: Digest; readonly row: OperationRow; readonly replayed: boolean }
+  | { readonly kind: "settled"; readonly operationId: Digest; readonly row: SettledRow; readonly replayed: boolean }
   /** Another owner that may live holds it, or a write of the thread that may still be in flight. */
   | { readonly kind: "busy"; readonly operationId: Digest; readonly owner: Owner };
 
@@ -191,7 +217,7 @@ export type EnterResult =
 export type BeginResult =
   | { readonly kind: "dispatching"; readonly sentAt: number }
   /** The thread was halted since the claim; the row is settled `rejected (halted)`. */
-  | { readonly kind: "halted"; readonly row: OperationRow }
+  | { readonly kind: "halted"; readonly row: SettledRow }
   /** The fence is old: another owner took over. Send nothing. */
   | { readonly kind: "lost" };
 
@@ -217,8 +243,8 @@ export interface Refusal {
 }
 
 export type ResolveResult =
-  | { readonly kind: "resolved"; readonly row: OperationRow }
-  | { readonly kind: "already_settled"; readonly row: OperationRow }
+  | { readonly kind: "resolved"; readonly row: SettledRow }
+  | { readonly kind: "already_settled"; readonly row: SettledRow }
   /** `did_not_happen` while the sending process may still get its answer. */
   | { readonly kind: "owner_alive"; readonly row: OperationRow }
   | { readonly kind: "not_found" };
@@ -229,7 +255,7 @@ export interface Ledger {
   snapshot(id: Digest): Promise<ToolSnapshot | undefined>;
 
   /**
-   * Takes a thread for a run (L8). What a gone owner left in it is fenced off: its claims lapse, its unsettled writes are
+   * Takes a thread for a run (ledger-8). What a gone owner left in it is fenced off: its claims lapse, its unsettled writes are
    * `result_unknown`. Rejects with nothing else than the adapter's failures.
    */
   enter(threadId: string, owner: Owner, leaseMs: number): Promise<EnterResult>;
@@ -240,7 +266,7 @@ export interface Ledger {
 
   /**
    * Records a model request and the proposal it led to. Idempotent by request id. `run` names the run that asks, here and
-   * below: rejects with `already_running` when the thread is not, or no longer, its own. (L8)
+   * below: rejects with `already_running` when the thread is not, or no longer, its own. (ledger-8)
    */
   propose(record: ModelRequestRecord, run?: Owner): Promise<void>;
   proposal(proposalId: string): Promise<Proposal | undefined>;
@@ -253,6 +279,11 @@ export interface Ledger {
   /** Every operation of a thread (of one turn), in order of creation. */
   operations(threadId: string, turnId?: string): Promise<OperationRow[]>;
   standing(query: StandingQuery): Promise<Standing>;
+  /** What bears on one model response, in one read. */
+  look<Plan extends LookPlan>(
+    query: LookQuery,
+    planFrom: PlanFrom<Plan>,
+  ): Promise<{ readonly look: Look; readonly plan: Plan }>;
 
   /**
    * Inserts what is missing: the operation as `proposed`, and its request. An open request for the operation that shows
@@ -273,7 +304,7 @@ export interface Ledger {
   /** Stores answers, each by compare-and-set: first wins. */
   answer(answers: readonly Answered[]): Promise<AnswerResult[]>;
 
-  /** Claims a batch: L2. All or nothing with respect to `ask`. */
+  /** Claims a batch. (ledger-2) All or nothing with respect to `ask`. */
   claim(batch: ClaimBatch): Promise<ClaimResult>;
   /** `claimed` becomes `dispatching`, on disk before this returns. Checks the fence and the halt again. */
   begin(operationId: Digest, fence: number): Promise<BeginResult>;
@@ -283,20 +314,20 @@ export interface Ledger {
   settleLate(settlement: Settlement): Promise<boolean>;
   /**
    * What a declared read-back found of a write whose outcome is unknown: kept as its evidence, and settled when it says
-   * either way; `did_not_happen` only once the sender cannot get its answer any more. The row as it stands then (L6);
+   * either way; `did_not_happen` only once the sender cannot get its answer any more. The row as it stands then (ledger-6);
    * undefined when there is none.
    */
   readBack(operationId: Digest, found: Omit<ReadBack, "at">): Promise<OperationRow | undefined>;
-  /** Settles operations that were never claimed. Returns the rows as they now stand (L6). */
+  /** Settles operations that were never claimed. Returns the rows as they now stand (ledger-6). */
   refuse(refusals: readonly Refusal[], run?: Owner): Promise<OperationRow[]>;
   /**
    * Settles what the owner of a dead process left in `dispatching`: a write as `result_unknown`; a read as `unavailable`,
    * only when `reads` says so (it might also run again). A row in `claimed` with a dead owner becomes claimable by itself.
    */
-  sweep(query: { readonly threadId?: string; readonly reads: boolean }): Promise<OperationRow[]>;
+  sweep(query: { readonly threadId?: string; readonly reads: boolean }): Promise<SettledRow[]>;
 
   /** Writes with an unknown outcome, swept first; those left by a person included. */
-  unknowns(threadId?: string): Promise<OperationRow[]>;
+  unknowns(threadId?: string): Promise<SettledRow[]>;
   /** A person's word on an unknown outcome. `leave` settles nothing but is recorded. */
   resolve(
     operationId: Digest,

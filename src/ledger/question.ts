@@ -1,9 +1,9 @@
-// Questions: asking and answering, as steps of one transaction each.
+// Question: asking and answering, each one transaction.
 //
-//   L6. The first answer wins; a later one changes nothing and is told what stands.
-//   Q1. Asking is idempotent: a question that shows as much, about the same definition and injected parameters, stays. One that shows
-//       less is replaced; the newest question is the current one, and only its verdict counts.
-//   Q2. An expired question is not replaced: it settles its operation when it is answered or claimed.
+//   question-1. The first answer wins; a later one changes nothing and is told what stands.
+//   question-2. Asking is idempotent: a question that shows as much, about the same definition and injected parameters,
+//               stays. One that shows less is replaced; the newest question is the current one, and only its verdict counts.
+//   question-3. An expired question is not replaced: it settles its operation when it is answered or claimed.
 
 import {
   type Digest,
@@ -15,39 +15,39 @@ import {
   type Verdict,
 } from "../contracts/index.js";
 import type { Answered, AnswerResult, Asked, NewRequest } from "./port.js";
-import { isUndecided, ownerGone, proposed, rederived, settled } from "./transitions.js";
-import { asAsked, isForeign, mustHold, putSettled, questionExpired, type Session } from "./transaction.js";
 import type { Question } from "./tables.js";
+import { asAsked, isForeign, mustHold, putSettled, questionExpired, type Transaction } from "./transaction.js";
+import { isUnbegun, isUndecided, proposed, rederived, settled } from "./transitions.js";
 
-export function ask(session: Session, requests: readonly NewRequest[], run?: Owner): Asked[] {
-  for (const { threadId } of requests) mustHold(session, threadId, run); // L8
+export function ask(tx: Transaction, requests: readonly NewRequest[], run?: Owner): Asked[] {
+  for (const { threadId } of requests) mustHold(tx, threadId, run); // transaction-1
   const asked: Asked[] = [];
-  for (const request of requests) asked.push(askOne(session, request));
+  for (const request of requests) asked.push(askOne(tx, request));
   return asked;
 }
 
-function askOne(session: Session, wanted: NewRequest): Asked {
-  const { tables, now } = session;
+function askOne(tx: Transaction, wanted: NewRequest): Asked {
+  const { tables, now } = tx;
   const { operation, toolDigest } = wanted;
   const row = tables.row(operation.id);
-  const fresh = newQuestion(session, wanted);
+  const fresh = newQuestion(tx, wanted);
   // Nobody can answer what is not stored: a question about another thread's call, or about one that is under way.
-  if (isForeign(session, operation, row, wanted)) return asAsked(fresh, session.moment);
+  if (isForeign(tx, operation, row, wanted)) return asAsked(fresh, tx.moment);
   const current = tables.currentQuestion(operation.id);
-  if (row !== undefined && !isUndecided(row, session)) return asAsked(current ?? fresh, session.moment);
-  if (current !== undefined && (shows(current, wanted) || questionExpired(current, session.moment))) {
-    return asAsked(current, session.moment); // Q1, Q2
+  if (row !== undefined && !isUndecided(row, tx)) return asAsked(current ?? fresh, tx.moment);
+  if (current !== undefined && (shows(current, wanted) || questionExpired(current, tx.moment))) {
+    return asAsked(current, tx.moment); // question-2, question-3
   }
   tables.putRow(row ? rederived(row, operation, toolDigest) : proposed(operation, wanted, toolDigest, now));
   tables.addQuestion(fresh);
   tables.touch(wanted.threadId, now);
-  return asAsked(fresh, session.moment);
+  return asAsked(fresh, tx.moment);
 }
 
-function newQuestion(session: Session, wanted: NewRequest): Question {
+function newQuestion(tx: Transaction, wanted: NewRequest): Question {
   const { approvalId, operation, threadId, scope, toolDigest, injects, why, seen, ttlMs } = wanted;
   const { id: operationId, argumentsDigest } = operation;
-  const times = { createdAt: session.now, expiresAt: session.now + ttlMs };
+  const times = { createdAt: tx.now, expiresAt: tx.now + ttlMs };
   const about = {
     operationId,
     threadId,
@@ -58,7 +58,7 @@ function newQuestion(session: Session, wanted: NewRequest): Question {
   };
   return {
     request: { approvalId, ...about, why, seen: [...seen], ...times },
-    madeElapsed: session.moment.elapsed,
+    madeElapsed: tx.moment.elapsed,
     consumed: false,
   };
 }
@@ -70,43 +70,43 @@ function shows(current: Question, wanted: NewRequest): boolean {
   return sameTool && wanted.seen.every((id) => shown.has(id));
 }
 
-export function asked(session: Session, operationIds: readonly Digest[]): Asked[] {
+export function asked(tx: Transaction, operationIds: readonly Digest[]): Asked[] {
   const found: Asked[] = [];
   for (const id of operationIds) {
-    const question = session.tables.currentQuestion(id);
-    if (question) found.push(asAsked(question, session.moment));
+    const question = tx.tables.currentQuestion(id);
+    if (question) found.push(asAsked(question, tx.moment));
   }
   return found;
 }
 
-export function openRequests(session: Session, threadId?: string, answered = false): (Asked & { row: OperationRow })[] {
-  const open = session.tables.openQuestions(threadId);
+export function openRequests(tx: Transaction, threadId?: string, answered = false): (Asked & { row: OperationRow })[] {
+  const open = tx.tables.openQuestions(threadId);
   return open
     .filter(({ question }) => question.verdict === undefined || (answered && !question.consumed))
-    .filter(({ question }) => !questionExpired(question, session.moment))
-    .filter(({ row }) => row.state === "proposed" || (row.state === "claimed" && ownerGone(row, session)))
-    .map(({ question, row }) => ({ ...asAsked(question, session.moment), row }));
+    .filter(({ question }) => !questionExpired(question, tx.moment))
+    .filter(({ row }) => isUnbegun(row, tx))
+    .map(({ question, row }) => ({ ...asAsked(question, tx.moment), row }));
 }
 
-export function answer(session: Session, answers: readonly Answered[]): AnswerResult[] {
+export function answer(tx: Transaction, answers: readonly Answered[]): AnswerResult[] {
   const results: AnswerResult[] = [];
-  for (const one of answers) results.push(answerOne(session, one));
+  for (const one of answers) results.push(answerOne(tx, one));
   return results;
 }
 
-function answerOne(session: Session, given: Answered): AnswerResult {
-  const { tables, now, moment } = session;
+function answerOne(tx: Transaction, given: Answered): AnswerResult {
+  const { tables, now, moment } = tx;
   const question = tables.question(given.verdict.approvalId);
   const row = question && tables.row(question.request.operationId);
   if (!question || !row || !isAbout(given.verdict, question)) return { kind: "not_found" };
   const stored = question.verdict;
   const already = { kind: "already_decided", ...(stored ? { verdict: stored } : {}), row } as const;
-  if (stored && (question.consumed || given.supersedes !== stored.mac)) return already; // L6
+  if (stored && (question.consumed || given.supersedes !== stored.mac)) return already; // question-1
   const current = tables.currentQuestion(question.request.operationId);
-  if (current?.request.approvalId !== question.request.approvalId || !isUndecided(row, session)) return already;
+  if (current?.request.approvalId !== question.request.approvalId || !isUndecided(row, tx)) return already;
   if (questionExpired({ ...question, verdict: given.verdict }, moment)) {
     const outcome = rejected("expired", "expiry", "nobody answered in time; it was not run");
-    if (row.state !== "settled") putSettled(session, settled(row, outcome, now));
+    if (row.state !== "settled") putSettled(tx, settled(row, outcome, now));
     return { kind: "expired" };
   }
   const { edit } = given;
@@ -117,9 +117,9 @@ function answerOne(session: Session, given: Answered): AnswerResult {
   const outcome = given.settles ?? implied(given.verdict);
   if (outcome) {
     const replacedBy = edit ? { replacedBy: edit.request.operation.id } : {};
-    putSettled(session, { ...settled(row, outcome, now), ...replacedBy });
+    putSettled(tx, settled(row, outcome, now, replacedBy));
   }
-  if (edit) putEdit(session, row, edit);
+  if (edit) putEdit(tx, row, edit);
   tables.touch(row.threadId, now);
   return { kind: "stored" };
 }
@@ -145,10 +145,10 @@ function implied(verdict: Verdict): Outcome | undefined {
 }
 
 /** The edited call: an operation of its own, asked about and approved in one step. */
-function putEdit(session: Session, old: OperationRow, edit: NonNullable<Answered["edit"]>): void {
+function putEdit(tx: Transaction, old: OperationRow, edit: NonNullable<Answered["edit"]>): void {
   const { request, verdict } = edit;
   const operation = { ...request.operation, replaces: old.operation.id };
-  session.tables.putRow(proposed(operation, request, request.toolDigest, session.now));
-  session.tables.addQuestion(newQuestion(session, request));
-  session.tables.setVerdict(request.approvalId, verdict, session.moment);
+  tx.tables.putRow(proposed(operation, request, request.toolDigest, tx.now));
+  tx.tables.addQuestion(newQuestion(tx, request));
+  tx.tables.setVerdict(request.approvalId, verdict, tx.moment);
 }

@@ -1,34 +1,49 @@
-// Reach: what the steps of each of the ledger's methods look at, from what the method is given.
+// Read-set: what the rule behind each of the ledger's methods looks at, from what the method is given.
 
+import type { Digest } from "../contracts/index.js";
 import type {
   Answered,
   ClaimBatch,
+  LookPlan,
+  LookQuery,
   ModelRequestRecord,
   NewRequest,
   Refusal,
   StandingQuery,
 } from "./port.js";
+import type { ReadSet } from "./tables.js";
 import { foreignId } from "./transaction.js";
-import type { Reach } from "./tables.js";
 
-export function propose({ threadId, requestId, proposal }: ModelRequestRecord): Reach {
+export function propose({ threadId, requestId, proposal }: ModelRequestRecord): ReadSet {
   return { threads: [threadId], request: requestId, ...(proposal ? { proposals: [proposal.proposalId] } : {}) };
 }
 
-export function history(threadId: string, turnId: string | undefined): Reach {
+export function thread(threadId: string): ReadSet {
+  return { threads: [threadId] };
+}
+
+export function operation(operationId: Digest): ReadSet {
+  return { operations: [operationId] };
+}
+
+export function begin(operationId: Digest): ReadSet {
+  return { operations: [operationId], everywhere: "halting" };
+}
+
+export function history(threadId: string, turnId: string | undefined): ReadSet {
   return { history: { threadId, ...(turnId === undefined ? {} : { turnId }) } };
 }
 
 /** What is open in a thread, or in all. */
-export function open(threadId: string | undefined): Reach {
+export function open(threadId: string | undefined): ReadSet {
   return threadId === undefined ? { everywhere: "always" } : { threads: [threadId] };
 }
 
-export function questions(threadId: string | undefined): Reach {
+export function questions(threadId: string | undefined): ReadSet {
   return { questions: threadId === undefined ? {} : { threadId } };
 }
 
-export function standing({ threadId, turnId, haltScope, writes, ledgerSeq }: StandingQuery): Reach {
+export function standing({ threadId, turnId, haltScope, writes, ledgerSeq }: StandingQuery): ReadSet {
   return {
     threads: [threadId],
     turn: { threadId, turnId },
@@ -37,7 +52,13 @@ export function standing({ threadId, turnId, haltScope, writes, ledgerSeq }: Sta
   };
 }
 
-export function ask(requests: readonly NewRequest[]): Reach {
+/** Whatever the plan names must be among what is loaded: the plan that the message suggests, then the true one. */
+export function look(query: LookQuery, plan: LookPlan): ReadSet {
+  const { proposalId } = query;
+  return { ...standing({ ...query, ...plan }), proposals: [proposalId], operations: plan.operationIds };
+}
+
+export function ask(requests: readonly NewRequest[]): ReadSet {
   return {
     threads: requests.map(({ threadId }) => threadId),
     operations: requests.map(({ operation }) => operation.id),
@@ -45,14 +66,14 @@ export function ask(requests: readonly NewRequest[]): Reach {
   };
 }
 
-export function answer(answers: readonly Answered[]): Reach {
+export function answer(answers: readonly Answered[]): ReadSet {
   return {
     approvals: answers.map(({ verdict }) => verdict.approvalId),
     operations: answers.flatMap(({ edit }) => (edit ? [edit.request.operation.id] : [])),
   };
 }
 
-export function claim(batch: ClaimBatch): Reach {
+export function claim(batch: ClaimBatch): ReadSet {
   const operations = batch.operations.map(({ operation }) => operation);
   return {
     threads: [batch.threadId],
@@ -67,7 +88,7 @@ export function claim(batch: ClaimBatch): Reach {
   };
 }
 
-export function refuse(refusals: readonly Refusal[]): Reach {
+export function refuse(refusals: readonly Refusal[]): ReadSet {
   return {
     threads: refusals.map(({ threadId }) => threadId),
     operations: refusals.flatMap((refusal) => [refusal.operation.id, foreignId(refusal.operation.id, refusal)]),

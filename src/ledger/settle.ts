@@ -1,123 +1,110 @@
-// Settling: how operations end, as steps of one transaction each.
+// Settle: how operations end, each method one transaction.
 //
-//   L1. Only `result_unknown` settles again, and once: by late evidence, a declared read-back or a person's word.
-//   L4. A settlement names the fence of its claim; with an older one nothing changes.
-//   L6. What is settled stays: whoever comes later gets the row as it stands.
+//   settle-1. Only `result_unknown` settles again, and once: by late evidence, a declared read-back or a person's word.
+//   settle-2. A settlement names the fence of its claim; with an older one nothing changes.
+//   settle-3. What is settled stays: whoever comes later gets the row as it stands.
 
-import type { Digest, OperationRow, Owner, ReadBack, Resolution, ResolutionType } from "../contracts/index.js";
-import type { Refusal, ResolveResult, Settlement } from "./port.js";
 import {
+  type Digest,
   isUnknown,
-  lost,
-  ownerGone,
-  proposed,
-  readBackAs,
-  rederived,
-  resolvedAs,
-  settled,
-} from "./transitions.js";
-import { isForeign, mustHold, putSettled, refuseForeign, type Session, sweepRows } from "./transaction.js";
+  isUnknownWrite,
+  type OperationRow,
+  type Owner,
+  type ReadBack,
+  type Resolution,
+  type ResolutionType,
+  type SettledRow,
+} from "../contracts/index.js";
+import type { Refusal, ResolveResult, Settlement } from "./port.js";
+import { isForeign, mustHold, putSettled, refuseForeign, sweepRows, type Transaction } from "./transaction.js";
+import { isUnbegun, lost, ownerGone, proposed, readBackAs, rederived, resolved, settled } from "./transitions.js";
 
-export function settle(session: Session, settlement: Settlement): boolean {
-  const row = session.tables.row(settlement.operationId);
-  if (row === undefined || row.fence !== settlement.fence) return false; // L4
+export function settle(tx: Transaction, settlement: Settlement): boolean {
+  const row = tx.tables.row(settlement.operationId);
+  if (row === undefined || row.fence !== settlement.fence) return false; // settle-2
   if (row.state === "proposed") return false;
   if (row.state === "settled") return isSame(row, settlement); // a settlement told twice
-  put(session, row, settlement);
+  apply(tx, row, settlement);
   if (row.state === "dispatching") {
-    const activeMs = Math.max(0, session.now - (row.sentAt ?? session.now));
-    session.tables.addToTurn(row.threadId, row.turnId, { activeMs });
+    tx.tables.addToTurn(row.threadId, row.turnId, { activeMs: Math.max(0, tx.now - row.sentAt) });
   }
   return true;
 }
 
-function isSame(row: OperationRow, { outcome, sent }: Settlement): boolean {
+function isSame({ outcome: was, sent: wasSent }: SettledRow, { outcome, sent }: Settlement): boolean {
   const { status, reason, by, message } = outcome;
-  const was = row.outcome;
-  return (
-    was?.status === status && was.reason === reason && was.by === by && was.message === message && row.sent === sent
-  );
+  return was.status === status && was.reason === reason && was.by === by && was.message === message && wasSent === sent;
 }
 
 /** An answer that came too late, which may leave the outcome unknown still, with better evidence of it. */
-export function settleLate(session: Session, settlement: Settlement): boolean {
-  const row = session.tables.row(settlement.operationId);
-  if (row === undefined || row.fence !== settlement.fence || !isUnknown(row)) return false; // L1, L4
-  put(session, row, settlement);
+export function settleLate(tx: Transaction, settlement: Settlement): boolean {
+  const row = tx.tables.row(settlement.operationId);
+  if (row === undefined || row.fence !== settlement.fence || !isUnknown(row)) return false; // settle-1, settle-2
+  apply(tx, row, settlement);
   return true;
 }
 
-function put(session: Session, row: OperationRow, { outcome, sent, result, listensMs }: Settlement): void {
-  const lease = listensMs === undefined ? {} : { leaseUntil: session.now + listensMs };
-  const after = settled(row, outcome, session.now, { sent, ...lease, ...(result ? { result } : {}) });
-  putSettled(session, after);
+function apply(tx: Transaction, row: OperationRow, { outcome, sent, result, listensMs }: Settlement): void {
+  const lease = listensMs === undefined ? {} : { leaseUntil: tx.now + listensMs };
+  const after = settled(row, outcome, tx.now, { sent, ...lease, ...(result ? { result } : {}) });
+  putSettled(tx, after);
 }
 
-/** What a read-back found: evidence of an unknown outcome, and its end when it says either way. (L1, L6) */
-export function readBack(session: Session, operationId: Digest, found: Omit<ReadBack, "at">): OperationRow | undefined {
-  const row = session.tables.row(operationId);
-  if (row === undefined || !isUnknown(row) || row.operation.effect !== "write") return row;
-  const outcome = readBackAs(row, { ...found, at: session.now }, session);
-  const open = outcome.status === "result_unknown";
-  const after = { ...row, outcome, settledAt: open ? (row.settledAt ?? session.now) : session.now };
-  putSettled(session, after);
+/** What a read-back found: evidence of an unknown outcome, and its end when it says either way. (settle-1, settle-3) */
+export function readBack(tx: Transaction, operationId: Digest, found: Omit<ReadBack, "at">): OperationRow | undefined {
+  const row = tx.tables.row(operationId);
+  if (row === undefined || !isUnknownWrite(row)) return row;
+  const after = readBackAs(row, { ...found, at: tx.now }, tx);
+  putSettled(tx, after);
   return after;
 }
 
-export function refuse(session: Session, refusals: readonly Refusal[], run?: Owner): OperationRow[] {
-  for (const { threadId } of refusals) mustHold(session, threadId, run); // L8
+export function refuse(tx: Transaction, refusals: readonly Refusal[], run?: Owner): OperationRow[] {
+  for (const { threadId } of refusals) mustHold(tx, threadId, run); // transaction-1
   const rows: OperationRow[] = [];
-  for (const refusal of refusals) rows.push(refuseOne(session, refusal));
+  for (const refusal of refusals) rows.push(refuseOne(tx, refusal));
   return rows;
 }
 
-function refuseOne(session: Session, refusal: Refusal): OperationRow {
+function refuseOne(tx: Transaction, refusal: Refusal): OperationRow {
   const { operation, toolDigest, outcome } = refusal;
-  const row = session.tables.row(operation.id);
-  if (isForeign(session, operation, row, refusal)) {
-    return refuseForeign(session, operation, refusal, toolDigest);
+  const row = tx.tables.row(operation.id);
+  if (isForeign(tx, operation, row, refusal)) {
+    return refuseForeign(tx, operation, refusal, toolDigest);
   }
-  const open = row === undefined || row.state === "proposed" || (row.state === "claimed" && ownerGone(row, session));
-  if (!open) return row; // L6
+  if (row !== undefined && !isUnbegun(row, tx)) return row; // settle-3
   const known = row
     ? rederived(row, operation, toolDigest ?? row.toolDigest)
-    : proposed(operation, refusal, toolDigest, session.now);
-  const after = settled(known, outcome, session.now);
-  putSettled(session, after);
+    : proposed(operation, refusal, toolDigest, tx.now);
+  const after = settled(known, outcome, tx.now);
+  putSettled(tx, after);
   return after;
 }
 
-export function unknowns(session: Session, threadId?: string): OperationRow[] {
-  sweepRows(session, threadId, false);
-  return session.tables.unknownWrites(threadId);
+export function unknowns(tx: Transaction, threadId?: string): SettledRow[] {
+  sweepRows(tx, threadId, false);
+  return tx.tables.unknownWrites(threadId);
 }
 
 export function resolve(
-  session: Session,
+  tx: Transaction,
   operationId: Digest,
   type: ResolutionType,
   said: Omit<Resolution, "type" | "at">,
 ): ResolveResult {
-  const stored = session.tables.row(operationId);
+  const stored = tx.tables.row(operationId);
   if (stored === undefined || stored.operation.effect !== "write") {
     return stored?.state === "settled" ? { kind: "already_settled", row: stored } : { kind: "not_found" };
   }
-  const abandoned = stored.state === "dispatching" && ownerGone(stored, session);
-  const row = abandoned ? lost(stored, session.now) : stored;
-  if (abandoned) putSettled(session, row);
+  const row = stored.state === "dispatching" && ownerGone(stored, tx) ? lost(stored, tx.now) : stored;
+  if (row.state === "settled" && row !== stored) putSettled(tx, row);
   if (row.state === "dispatching") return { kind: "owner_alive", row };
   if (row.state !== "settled") return { kind: "not_found" }; // nothing was sent, so nothing is unknown
   if (!isUnknown(row)) return { kind: "already_settled", row };
-  if (type === "did_not_happen" && !ownerGone(row, session)) return { kind: "owner_alive", row };
+  if (type === "did_not_happen" && !ownerGone(row, tx)) return { kind: "owner_alive", row };
 
-  const resolution: Resolution = { ...said, type, at: session.now };
-  const left = row.resolution !== undefined && type === "leave"; // left before: the first word stands
-  const after = left ? row : resolvedRow(row, type, resolution, session.now);
-  putSettled(session, after);
+  const leftBefore = row.resolution !== undefined && type === "leave"; // the first word stands
+  const after = leftBefore ? row : resolved(row, { ...said, type, at: tx.now }, tx.now);
+  putSettled(tx, after);
   return { kind: "resolved", row: after };
-}
-
-function resolvedRow(row: OperationRow, type: ResolutionType, resolution: Resolution, now: number): OperationRow {
-  if (type === "leave") return { ...row, resolution };
-  return settled(row, resolvedAs(row, type === "happened"), now, { resolution });
 }

@@ -1,12 +1,36 @@
-// Standing: what the ledger knows that bears on a batch, by the same rules the claim will apply. Reads only.
+// Standing: what the ledger knows that bears on a batch, by the same rules as the claim will apply. It reads only.
 
 import type { Digest, OperationRow } from "../contracts/index.js";
-import type { Standing, StandingQuery, WriteRef } from "./port.js";
+import type { Look, LookPlan, LookQuery, PlanFrom, Standing, StandingQuery, WriteRef } from "./port.js";
+import { asked } from "./question.js";
+import type { Transaction } from "./transaction.js";
 import { lost, ownerGone, writeRef } from "./transitions.js";
-import type { Session } from "./transaction.js";
 
-export function standing(session: Session, query: StandingQuery): Standing {
-  const { tables } = session;
+/** Everything that is known of one model response. */
+export function look<Plan extends LookPlan>(
+  tx: Transaction,
+  query: LookQuery,
+  planFrom: PlanFrom<Plan>,
+): { readonly look: Look; readonly plan: Plan } {
+  const { tables } = tx;
+  const proposal = tables.proposal(query.proposalId);
+  const rows = tables.rowsOfProposal(query.proposalId);
+  const plan = planFrom(proposal, rows);
+  const { turnId, writes, operationIds } = plan;
+  return {
+    plan,
+    look: {
+      proposal,
+      rows,
+      standing: standing(tx, { ...query, turnId, writes }),
+      asked: asked(tx, operationIds),
+      abandoned: tables.dispatching(query.threadId).some((row) => ownerGone(row, tx)),
+    },
+  };
+}
+
+export function standing(tx: Transaction, query: StandingQuery): Standing {
+  const { tables } = tx;
   const { threadId, turnId } = query;
   const counters = tables.turn(threadId, turnId);
   const rejected = tables.rejectedByPerson(threadId, turnId);
@@ -17,8 +41,8 @@ export function standing(session: Session, query: StandingQuery): Standing {
     rejections: rejected.flatMap(({ operation: { proposalId, server, tool, argumentsDigest } }) =>
       server === null || tool === null || proposalId === query.proposalId ? [] : [{ server, tool, argumentsDigest }],
     ),
-    unknownWrites: unknownWrites(session, query),
-    repeats: repeats(session, query),
+    unknownWrites: unknownWrites(tx, query),
+    repeats: repeats(tx, query),
     ahead: after
       .filter((row) => row.operation.proposalId !== query.proposalId && !own.has(row.operation.id))
       .map(writeRef),
@@ -26,23 +50,23 @@ export function standing(session: Session, query: StandingQuery): Standing {
 }
 
 /** Those on record, and those a dead process left behind: no later call will change that they are unknown. */
-function unknownWrites(session: Session, query: StandingQuery): Standing["unknownWrites"] {
-  const { tables, now } = session;
+function unknownWrites(tx: Transaction, query: StandingQuery): Standing["unknownWrites"] {
+  const { tables, now } = tx;
   const reach = query.haltScope === "server" ? undefined : query.threadId;
   const abandoned = tables
     .dispatching(reach)
-    .filter((row) => row.operation.effect === "write" && ownerGone(row, session))
+    .filter((row) => row.operation.effect === "write" && ownerGone(row, tx))
     .map((row) => lost(row, now));
   return [...tables.unknownWrites(reach), ...abandoned]
     .filter((row) => row.threadId === query.threadId || row.scope === query.scope)
     .map((row) => ({ ...writeRef(row), server: row.operation.server, own: row.threadId === query.threadId }));
 }
 
-function repeats(session: Session, query: StandingQuery): ReadonlyMap<Digest, readonly WriteRef[]> {
+function repeats(tx: Transaction, query: StandingQuery): ReadonlyMap<Digest, readonly WriteRef[]> {
   const found = new Map<Digest, readonly WriteRef[]>();
   const position = new Map(query.writes.map((write, index) => [write.operationId, index]));
   for (const [index, write] of query.writes.entries()) {
-    const earlier = session.tables.identicalWrites(query.threadId, write).filter(
+    const earlier = tx.tables.identicalWrites(query.threadId, write).filter(
       (row: OperationRow) => (position.get(row.operation.id) ?? -1) < index, // never itself, nor a later call of the batch
     );
     if (earlier.length > 0) found.set(write.operationId, earlier.map(writeRef));

@@ -1,17 +1,20 @@
 // Tables: what a store must be able to hold and find for the ledger. The rules stand above it, once, for every store.
 //
-//   T1. Everything between `write` and the end of its steps is one transaction: all of it is kept, durably, or none.
-//   T2. Every question about a thread or a turn is answered by an index or a kept counter, never by reading the thread.
+//   tables-1. Everything that a rule changes is one transaction: all of it is kept, durably, or none.
+//   tables-2. Every question about a thread or a turn is answered by an index or a kept counter, never by reading the thread.
 //
 // Every method answers at once: a rule is one synchronous function over these tables.
 
 import type {
   ApprovalRequest,
+  ClaimedRow,
   Digest,
+  DispatchingRow,
   Operation,
   OperationRow,
   Owner,
   Proposal,
+  SettledRow,
   ToolSnapshot,
   Verdict,
 } from "../contracts/index.js";
@@ -19,10 +22,10 @@ import type { Moment } from "./clock.js";
 import type { ModelRequestRecord } from "./port.js";
 
 /**
- * What the steps of a transaction may look at, named before they run: a store that is far away loads it in one go. Looking
- * at anything else is a mistake of the steps. Named operations and questions bring their threads with them.
+ * What a rule may look at, named before it runs: a store that is far away loads it in one go. Looking at anything else is a
+ * mistake of the rule. Named operations and questions bring their threads with them.
  */
-export interface Reach {
+export interface ReadSet {
   /** Their counters, clock and holder, and what is open in them: rows claimed or dispatching, writes that are unknown. */
   readonly threads?: readonly string[];
   /** What is open in every thread; `halting`: only where a named operation was claimed under `haltScope: "server"`. */
@@ -54,12 +57,31 @@ export interface Reach {
   readonly list?: boolean;
 }
 
+/** A rule of the ledger: what it reads and changes is one transaction. **Contract:** pure but for the tables. */
+export type Rule<T> = (tables: Tables) => T;
+
+/**
+ * What a transaction outlives as soon as it is acknowledged. A transaction that survives a loss of power makes every
+ * earlier one of its store survive it, too; so only those need it after which something leaves the process.
+ */
+export type Survives = "kill" | "power-loss";
+
+/** Thrown where a rule looks at what its read-set does not name: it would read as "there is none". */
+export class OutsideReadSet extends TypeError {
+  constructor(what: string) {
+    super(`a rule of the ledger looked at ${what}, which its read-set does not name`);
+  }
+}
+
 export interface Store {
-  /** Runs the steps in one transaction that is durable when this resolves. (T1) May run them again where another was first. */
-  write<T>(reach: Reach, steps: (tables: Tables) => T): Promise<T>;
-  /** Runs steps that change nothing, on one consistent view. */
-  read<T>(reach: Reach, steps: (tables: Tables) => T): Promise<T>;
-  /** Extends the leases of an owner in a cheaper way than by steps. False: it holds nothing any more. */
+  /**
+   * Runs a rule in one transaction. (tables-1) May run it again where another was first. What it changed survives what
+   * `survives` names when this resolves. `readSet` is asked only by stores that load before they run.
+   */
+  write<T>(readSet: () => ReadSet, rule: Rule<T>, survives: Survives): Promise<T>;
+  /** Runs a rule that changes nothing, on one consistent view. */
+  read<T>(readSet: () => ReadSet, rule: Rule<T>): Promise<T>;
+  /** Extends the leases of an owner in a cheaper way than by a rule. False: it holds nothing any more. */
   renew?(owner: Owner, leaseMs: number): Promise<boolean>;
   close(): Promise<void>;
 }
@@ -121,9 +143,9 @@ export interface Tables {
   rowsOfProposal(proposalId: string): OperationRow[];
   rowsOfThread(threadId: string, turnId?: string): OperationRow[];
   /** Rows in `dispatching`, of a thread or of all. */
-  dispatching(threadId?: string): OperationRow[];
+  dispatching(threadId?: string): DispatchingRow[];
   /** Writes whose outcome is unknown, of a thread or of all. */
-  unknownWrites(threadId?: string): OperationRow[];
+  unknownWrites(threadId?: string): SettledRow[];
   /** Writes of the thread with the same server, tool and arguments that count as repeats, oldest first. */
   identicalWrites(threadId: string, call: Pick<Operation, "server" | "tool" | "argumentsDigest">): OperationRow[];
   /** Writes of the thread numbered above `seq` that count as ahead, by number. */
@@ -134,7 +156,7 @@ export interface Tables {
   haltScope(operationId: Digest): "thread" | "server";
   setHaltScope(operationId: Digest, scope: "thread" | "server"): void;
   /** Rows claimed or dispatching, of a thread. */
-  inHand(threadId: string): OperationRow[];
+  inHand(threadId: string): (ClaimedRow | DispatchingRow)[];
   holder(threadId: string): Holder | undefined;
   setHolder(threadId: string, holder: Holder | undefined): void;
   /** Extends the lease of every claimed or dispatching row of the owner, and of the threads it holds. False: there is none. */
@@ -144,7 +166,7 @@ export interface Tables {
   /** Adds to the counters; a flag once true stays true. */
   addToTurn(threadId: string, turnId: string, more: Partial<TurnCounters>): void;
   /** Operations of the turn that a person rejected. */
-  rejectedByPerson(threadId: string, turnId: string): OperationRow[];
+  rejectedByPerson(threadId: string, turnId: string): SettledRow[];
 
   addQuestion(question: Question): void;
   question(approvalId: string): Question | undefined;

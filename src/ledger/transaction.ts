@@ -1,77 +1,79 @@
-// Session: what the steps of one transaction share: the tables, the time, and who may still be alive.
+// Transaction: what the rules of one transaction share: the tables, the time, and who may still be alive.
+//
+//   transaction-1. A thread is held by one run at a time. While it is, no other run proposes, asks, claims, begins or
+//                  refuses in it.
 
 import {
   type Digest,
+  type DispatchingRow,
   digest,
   type Operation,
   type OperationRow,
   type Owner,
   rejected,
+  type SettledRow,
+  sameOwner,
   takenOver,
 } from "../contracts/index.js";
 import { type Moment, outlived } from "./clock.js";
 import { type Asked, runKey } from "./port.js";
-import { lost, ownerGone, type Place, proposed, settled, type Watch } from "./transitions.js";
 import type { Holder, Question, Tables } from "./tables.js";
+import { lost, ownerGone, type Place, proposed, settled, type Watch } from "./transitions.js";
 
-export interface Session extends Watch {
+export interface Transaction extends Watch {
   readonly tables: Tables;
   readonly moment: Moment;
 }
 
 /** Puts a row that is settled now, and what its thread and turn keep of it. */
-export function putSettled(session: Session, row: OperationRow): void {
-  session.tables.putRow(row);
-  session.tables.touch(row.threadId, session.now);
-  if (row.outcome?.reason === "budget") {
-    session.tables.addToTurn(row.threadId, row.turnId, { budgetSpent: true });
+export function putSettled(tx: Transaction, row: SettledRow): void {
+  tx.tables.putRow(row);
+  tx.tables.touch(row.threadId, tx.now);
+  if (row.outcome.reason === "budget") {
+    tx.tables.addToTurn(row.threadId, row.turnId, { budgetSpent: true });
   }
 }
 
 /** Settles the row of each write (and read) that the owner of a dead process left in `dispatching`. Returns them. */
-export function sweepRows(session: Session, threadId: string | undefined, reads: boolean): OperationRow[] {
-  const swept: OperationRow[] = [];
-  for (const row of session.tables.dispatching(threadId)) {
+export function sweepRows(tx: Transaction, threadId: string | undefined, reads: boolean): SettledRow[] {
+  const swept: SettledRow[] = [];
+  for (const row of tx.tables.dispatching(threadId)) {
     if (row.operation.effect === "read" && !reads) continue;
-    if (!ownerGone(row, session)) continue;
-    const after = lost(row, session.now);
-    putSettled(session, after);
+    if (!ownerGone(row, tx)) continue;
+    const after = lost(row, tx.now);
+    putSettled(tx, after);
     swept.push(after);
   }
   return swept;
 }
 
-/** Whose run a thread is, other than this one's, while that run may live. (L8) */
-export function heldByOther(session: Session, threadId: string, run: Owner): Owner | undefined {
-  const holder = session.tables.holder(threadId);
-  if (holder === undefined || sameOwner(holder.owner, run) || holderGone(session, threadId, holder)) return undefined;
+/** Whose run a thread is, other than this one's, while that run may live. (transaction-1) */
+export function heldByOther(tx: Transaction, threadId: string, run: Owner): Owner | undefined {
+  const holder = tx.tables.holder(threadId);
+  if (holder === undefined || sameOwner(holder.owner, run) || holderGone(tx, threadId, holder)) return undefined;
   return holder.owner;
 }
 
-export function holderGone(session: Session, threadId: string, { owner, leaseUntil }: Holder): boolean {
-  const life = session.liveness(owner, runKey(threadId));
-  return life === "gone" || (life === "unknown" && leaseUntil <= session.now);
+export function holderGone(tx: Transaction, threadId: string, { owner, leaseUntil }: Holder): boolean {
+  const life = tx.liveness(owner, runKey(threadId));
+  return life === "gone" || (life === "unknown" && leaseUntil <= tx.now);
 }
 
 /** Throws `already_running` when the thread is not the run's own. Whoever names no run is not held to it. */
-export function mustHold({ tables }: Session, threadId: string, run: Owner | undefined): void {
+export function mustHold({ tables }: Transaction, threadId: string, run: Owner | undefined): void {
   if (run === undefined || sameOwner(tables.holder(threadId)?.owner, run)) return;
   throw takenOver(threadId);
 }
 
-export function sameOwner(a: Owner | undefined, b: Owner): boolean {
-  return a?.instance === b.instance && a.pid === b.pid && a.started === b.started && a.machine === b.machine;
-}
-
 /** Whether an operation is, by the host's own record, of another thread or scope, or another call under the same id. */
 export function isForeign(
-  session: Session,
+  tx: Transaction,
   operation: Operation,
   row: OperationRow | undefined,
   place: Pick<Place, "threadId" | "scope">,
 ): boolean {
   if (row && (row.operation.argumentsDigest !== operation.argumentsDigest || !samePlace(row, place))) return true;
-  const proposal = session.tables.proposal(operation.proposalId);
+  const proposal = tx.tables.proposal(operation.proposalId);
   return proposal !== undefined && !samePlace(proposal, place);
 }
 
@@ -89,17 +91,17 @@ export function foreignId(operationId: Digest, place: Pick<Place, "threadId" | "
  * thread's operation, which may be yet to come, is not taken by it.
  */
 export function refuseForeign(
-  session: Session,
+  tx: Transaction,
   operation: Operation,
   place: Place,
   toolDigest: Digest | null,
-): OperationRow {
+): SettledRow {
   const outcome = rejected("other_thread", "host", "this call belongs to another thread; it was not run");
-  const answer = settled(proposed(operation, place, toolDigest, session.now), outcome, session.now);
+  const answer = settled(proposed(operation, place, toolDigest, tx.now), outcome, tx.now);
   const id = foreignId(operation.id, place);
-  if (session.tables.row(id) === undefined) {
+  if (tx.tables.row(id) === undefined) {
     const kept = { ...operation, id, proposalId: `other_thread:${operation.proposalId}` };
-    putSettled(session, { ...answer, operation: kept });
+    putSettled(tx, { ...answer, operation: kept });
   }
   return answer;
 }

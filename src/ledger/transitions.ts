@@ -1,22 +1,71 @@
-// Machine: what may become of an operation's row. Pure; every ledger adapter applies it inside its transactions.
+// Transitions: what may become of an operation's row. Pure; the rules apply them inside a store's transaction.
 //
-//   M1. States only move forward. The three ways back into `claimed` (nothing was sent: an abandoned claim, a write
-//       that never reached `dispatching`; or sending again is harmless: a read) raise fence and attempt.
-//   M2. A write that was being sent by an owner that is gone is `result_unknown`, never anything better; the fence is raised
-//       with it, so that an owner that was only cut off changes nothing any more.
+//   transition-1. A row makes no move that the table below does not name. States only go forward; the three moves back into
+//                 `claimed` (an abandoned claim, an operation that certainly was not run, a read that may be sent again)
+//                 raise fence and attempt.
+//   transition-2. A write that was being sent by an owner that is gone is `result_unknown`, never anything better. The
+//                 fence is raised with it, so that an owner that was only cut off changes nothing any more.
+//
+// docs/ledger.md draws the table; `npx tsx docs/ledger.ts` makes that drawing from it.
 
 import {
+  type ClaimedRow,
   type Digest,
-  LOCAL,
+  type DispatchingRow,
+  isRetriable,
   type Operation,
   type OperationRow,
   type Outcome,
   type Owner,
+  outcomeOf,
+  type ProposedRow,
   type ReadBack,
+  type SettledRow,
+  sentAtOf,
 } from "../contracts/index.js";
 import type { OwnerLiveness, WriteRef } from "./port.js";
 
-/** How an adapter tells whether the owner of a row may still act. */
+/** What a row stands at: its state, or once it is settled the status of its outcome. */
+export type RowStatus = "proposed" | "claimed" | "dispatching" | Outcome["status"];
+
+/** Every move that a row may make, with the method of the ledger that makes it. */
+export const TRANSITIONS: readonly { readonly from: RowStatus; readonly to: RowStatus; readonly by: string }[] = [
+  { from: "proposed", to: "claimed", by: "claim" },
+  { from: "proposed", to: "rejected", by: "refuse, answer (reject, edit, expired) or claim (its own checks)" },
+  { from: "proposed", to: "unavailable", by: "refuse" },
+  { from: "claimed", to: "claimed", by: "claim, when the owner is gone" },
+  { from: "claimed", to: "dispatching", by: "begin" },
+  { from: "claimed", to: "rejected", by: "begin (halted), or refuse, answer and claim when the owner is gone" },
+  { from: "claimed", to: "unavailable", by: "settle, when nothing could be sent; or refuse, when the owner is gone" },
+  { from: "dispatching", to: "ok", by: "settle" },
+  { from: "dispatching", to: "failed", by: "settle" },
+  { from: "dispatching", to: "rejected", by: "settle (the server says so), or answer to a read whose owner is gone" },
+  { from: "dispatching", to: "unavailable", by: "settle, or sweep of a read whose owner is gone" },
+  { from: "dispatching", to: "result_unknown", by: "settle, or sweep of a write whose owner is gone" },
+  { from: "dispatching", to: "claimed", by: "claim of a read whose owner is gone" },
+  { from: "unavailable", to: "claimed", by: "claim, when it certainly was not run" },
+  { from: "unavailable", to: "rejected", by: "answer (reject, edit)" },
+  { from: "result_unknown", to: "ok", by: "settleLate, readBack or resolve (happened)" },
+  { from: "result_unknown", to: "failed", by: "settleLate, readBack or resolve (did_not_happen)" },
+  { from: "result_unknown", to: "rejected", by: "settleLate" },
+  { from: "result_unknown", to: "unavailable", by: "settleLate" },
+  { from: "result_unknown", to: "result_unknown", by: "settleLate, readBack or resolve (leave): more is known of it" },
+];
+
+const ALLOWED = new Set(TRANSITIONS.map(({ from, to }) => `${from} ${to}`));
+
+function statusOf(row: OperationRow): RowStatus {
+  return row.state === "settled" ? row.outcome.status : row.state;
+}
+
+/** The row after a move. Throws `TypeError` for a move that the table does not name. (transition-1) */
+function move<Row extends OperationRow>(before: OperationRow, after: Row): Row {
+  const name = `${statusOf(before)} ${statusOf(after)}`;
+  if (!ALLOWED.has(name)) throw new TypeError(`an operation cannot go from ${name.replace(" ", " to ")}`);
+  return after;
+}
+
+/** How the ledger tells whether the owner of a row may still act. */
 export interface Watch {
   readonly now: number;
   readonly liveness: OwnerLiveness;
@@ -24,9 +73,8 @@ export interface Watch {
 
 /** Whether the owner of a row is gone: its process has ended, or its lease has. */
 export function ownerGone(row: OperationRow, watch: Watch): boolean {
-  if (row.owner === undefined) return true;
-  const life = watch.liveness(row.owner, row.operation.id);
-  switch (life) {
+  if (row.state === "proposed" || row.owner === undefined) return true;
+  switch (watch.liveness(row.owner, row.operation.id)) {
     case "alive":
       return false;
     case "gone":
@@ -34,26 +82,6 @@ export function ownerGone(row: OperationRow, watch: Watch): boolean {
     case "unknown":
       return (row.leaseUntil ?? 0) <= watch.now;
   }
-}
-
-export function isUnknown(row: OperationRow): boolean {
-  return row.outcome?.status === "result_unknown";
-}
-
-/** Whether an earlier identical write with this row counts for the repeat guard. */
-export function isRepeat(row: OperationRow): boolean {
-  const status = row.outcome?.status;
-  return row.state === "claimed" || row.state === "dispatching" || status === "ok" || status === "result_unknown";
-}
-
-/** Whether a numbered write counts for the branch guard: rejected and unavailable ones changed nothing. */
-export function isAhead(row: OperationRow): boolean {
-  return row.outcome?.status !== "rejected" && row.outcome?.status !== "unavailable";
-}
-
-/** Settled, but certainly not run: may be claimed as the next attempt. A write only if it never reached `dispatching`. */
-export function isRetriable(row: OperationRow, write = row.operation.effect === "write"): boolean {
-  return row.outcome?.status === "unavailable" && (!write || (!row.sent && row.sentAt === undefined));
 }
 
 /** Nothing was sent for it, or nothing that cannot be sent again: a question about it can still make a difference. */
@@ -70,17 +98,18 @@ export function isUndecided(row: OperationRow, watch: Watch): boolean {
   }
 }
 
-/** `connect_server` and `read_result`: in the ledger like any call, but not counted. */
-export function isBuiltIn(operation: Operation): boolean {
-  return operation.server === LOCAL && (operation.alias === "connect_server" || operation.alias === "read_result");
+/** Whether it may be refused or asked about as if nobody had begun it. */
+export function isUnbegun(row: OperationRow, watch: Watch): boolean {
+  return row.state === "proposed" || (row.state === "claimed" && ownerGone(row, watch));
 }
 
 export function writeRef(row: OperationRow): WriteRef {
+  const sentAt = sentAtOf(row);
   return {
     operationId: row.operation.id,
     alias: row.operation.alias,
-    state: row.outcome?.status ?? row.state,
-    ...(row.sentAt === undefined ? {} : { sentAt: row.sentAt }),
+    state: outcomeOf(row)?.status ?? row.state,
+    ...(sentAt === undefined ? {} : { sentAt }),
   };
 }
 
@@ -91,52 +120,58 @@ export interface Place {
   readonly turnId: string;
 }
 
-export function proposed(operation: Operation, place: Place, toolDigest: Digest | null, now: number): OperationRow {
+export function proposed(operation: Operation, place: Place, toolDigest: Digest | null, now: number): ProposedRow {
   const { threadId, scope, turnId } = place;
   const started = { state: "proposed", fence: 0, attempt: 0, sent: false, createdAt: now } as const;
   return { operation, threadId, scope, turnId, toolDigest, ...started };
 }
 
 /** A row with the host's newest derivation of route, effect and decision. Which call it is never changes. */
-export function rederived(row: OperationRow, operation: Operation, toolDigest: Digest | null): OperationRow {
+export function rederived<Row extends OperationRow>(row: Row, operation: Operation, toolDigest: Digest | null): Row {
   const { alias, server, tool, effect } = operation;
   const decision = operation.decision ?? row.operation.decision;
   return { ...row, operation: { ...row.operation, alias, server, tool, effect, decision }, toolDigest };
 }
 
-/** M1: what an earlier attempt left behind is dropped with it. */
+/** What an earlier attempt left behind is dropped. */
 export function claimed(
   row: OperationRow,
   claim: { readonly owner: Owner; readonly leaseUntil: number; readonly seq: number | undefined },
-): OperationRow {
-  const { outcome: _outcome, result: _result, sentAt: _sentAt, settledAt: _settledAt, ...kept } = row;
-  return {
-    ...kept,
+): ClaimedRow {
+  const { operation, threadId, scope, turnId, toolDigest, createdAt } = row;
+  const seq = claim.seq ?? row.seq;
+  return move(row, {
+    operation,
+    threadId,
+    scope,
+    turnId,
+    toolDigest,
+    createdAt,
     state: "claimed",
     owner: claim.owner,
     leaseUntil: claim.leaseUntil,
     fence: row.fence + 1,
     attempt: row.attempt + 1,
     sent: false,
-    ...(claim.seq === undefined ? {} : { seq: claim.seq }),
-  };
+    ...(seq === undefined ? {} : { seq }),
+  });
 }
 
-export function dispatching(row: OperationRow, now: number): OperationRow {
-  return { ...row, state: "dispatching", sent: true, sentAt: now };
+export function dispatching(row: ClaimedRow, now: number): DispatchingRow {
+  return move(row, { ...row, state: "dispatching", sent: true, sentAt: now });
 }
 
 export function settled(
   row: OperationRow,
   outcome: Outcome,
   now: number,
-  more: Partial<Pick<OperationRow, "sent" | "result" | "resolution" | "leaseUntil">> = {},
-): OperationRow {
-  return { ...row, ...more, state: "settled", outcome, settledAt: now };
+  more: Partial<Pick<SettledRow, "sent" | "result" | "resolution" | "leaseUntil" | "replacedBy">> = {},
+): SettledRow {
+  return move(row, { ...row, ...more, state: "settled", outcome, settledAt: now });
 }
 
-/** What the owner of a dead process left in `dispatching`. (M2) */
-export function lost(row: OperationRow, now: number, write = row.operation.effect === "write"): OperationRow {
+/** What the owner of a dead process left in `dispatching`. (transition-2) */
+export function lost(row: DispatchingRow, now: number, write = row.operation.effect === "write"): SettledRow {
   const outcome: Outcome = {
     status: write ? "result_unknown" : "unavailable",
     reason: "host_gone",
@@ -150,42 +185,40 @@ export function lost(row: OperationRow, now: number, write = row.operation.effec
 }
 
 /** A row that its owner can no longer change. */
-export function fenced(row: OperationRow): OperationRow {
+export function fenced<Row extends OperationRow>(row: Row): Row {
   return { ...row, fence: row.fence + 1 };
 }
 
-/** What a person said of an unknown outcome, as its outcome. What was seen on the wire stays with it. */
-export function resolvedAs(row: OperationRow, happened: boolean): Outcome {
-  const evidence = row.outcome?.evidence;
-  return {
-    status: happened ? "ok" : "failed",
-    reason: "resolved",
-    by: "person",
-    message: happened ? "a person says that it happened" : "a person says that it did not happen",
-    ...(evidence === undefined ? {} : { evidence }),
-  };
+/** A row whose outcome is unknown, with what a person said of it. What was seen on the wire stays with it. */
+export function resolved(row: SettledRow, resolution: NonNullable<SettledRow["resolution"]>, now: number): SettledRow {
+  const { evidence } = row.outcome;
+  const kept = evidence === undefined ? {} : { evidence };
+  const said = (status: "ok" | "failed", message: string): SettledRow =>
+    settled(row, { status, reason: "resolved", by: "person", message, ...kept }, now, { resolution });
+  switch (resolution.type) {
+    case "leave":
+      return move(row, { ...row, resolution });
+    case "happened":
+      return said("ok", "a person says that it happened");
+    case "did_not_happen":
+      return said("failed", "a person says that it did not happen");
+  }
 }
 
 /**
- * What a read-back says of an unknown outcome, as its outcome: settled, or still unknown with one more piece of evidence.
+ * A row whose outcome is unknown, with what a read-back found: settled, or still unknown with one more piece of evidence.
  * While the sender may still get its answer, `did_not_happen` is as little taken from a server as from a person.
  */
-export function readBackAs(row: OperationRow, readBack: ReadBack, watch: Watch): Outcome {
-  const known = row.outcome as Outcome; // only an unknown outcome is read back
-  const evidence = { attempted: true, how: "host_gone", ...known.evidence, readBack };
+export function readBackAs(row: SettledRow, readBack: ReadBack, watch: Watch): SettledRow {
+  const evidence = { attempted: true, how: "host_gone", ...row.outcome.evidence, readBack };
   const early = readBack.found === "did_not_happen" && !ownerGone(row, watch);
+  const message = `read back: ${readBack.detail}`;
   switch (early ? "nothing" : readBack.found) {
     case "nothing":
-      return { ...known, evidence };
+      return move(row, { ...row, outcome: { ...row.outcome, evidence } });
     case "happened":
-      return { status: "ok", reason: "read_back", by: "server", message: `read back: ${readBack.detail}`, evidence };
+      return settled(row, { status: "ok", reason: "read_back", by: "server", message, evidence }, watch.now);
     case "did_not_happen":
-      return {
-        status: "failed",
-        reason: "read_back",
-        by: "server",
-        message: `read back: ${readBack.detail}`,
-        evidence,
-      };
+      return settled(row, { status: "failed", reason: "read_back", by: "server", message, evidence }, watch.now);
   }
 }

@@ -14,11 +14,14 @@
 import {
   type Decision,
   type Digest,
+  haltedOutcome,
+  isRetriable,
   type Limits,
   type Operation,
   type OperationRow,
   type Outcome,
   rejected,
+  type SettledRow,
 } from "../contracts/index.js";
 import { overBudget, type Spent } from "./budget.js";
 
@@ -59,7 +62,7 @@ export interface BatchStanding extends Spent {
 
 export type Judgement =
   /** Settled before; answered from the ledger. */
-  | { readonly kind: "settled"; readonly operation: Operation; readonly row: OperationRow }
+  | { readonly kind: "settled"; readonly operation: Operation; readonly row: SettledRow }
   | { readonly kind: "refuse"; readonly operation: Operation; readonly outcome: Outcome }
   | { readonly kind: "ask"; readonly operation: Operation; readonly earlier: readonly EarlierWrite[] }
   | { readonly kind: "run"; readonly operation: Operation };
@@ -150,8 +153,7 @@ function refusal(call: CallFacts, standing: BatchStanding, haltScope: "thread" |
     );
   }
   const unknown = operation.effect === "write" ? haltingWrite(operation, standing, haltScope) : undefined;
-  if (unknown)
-    return rejected("halted", "halt", `the outcome of ${unknown.alias} is unknown; no write runs until it is settled`);
+  if (unknown) return haltedOutcome(unknown.alias);
   return undefined;
 }
 
@@ -165,13 +167,11 @@ function inHand(call: CallFacts): boolean {
 }
 
 /**
- * A settled row that may be claimed again as the next attempt: certainly not run, and for a write never dispatched. As
- * the claim sees it: a question about a row that no claim takes could never be answered.
+ * A settled row that may be claimed again as the next attempt, as the claim sees it: a question about a row that no claim
+ * takes could never be answered.
  */
 function retriable(row: OperationRow, operation: Operation): boolean {
-  if (row.outcome?.status !== "unavailable") return false;
-  const write = row.operation.effect === "write" || operation.effect === "write";
-  return !write || (!row.sent && row.sentAt === undefined);
+  return isRetriable(row, row.operation.effect === "write" || operation.effect === "write");
 }
 
 /** J5 */

@@ -1,6 +1,13 @@
 // Items: ledger rows in the shapes other programs read. Times become ISO 8601 UTC.
 
-import type { ApprovalItem, OperationItem, OperationRow, UnknownItem } from "../contracts/index.js";
+import {
+  type ApprovalItem,
+  type OperationItem,
+  type OperationRow,
+  outcomeOf,
+  type SettledRow,
+  type UnknownItem,
+} from "../contracts/index.js";
 import type { Asked } from "../ledger/port.js";
 
 export function toApprovalItem({ request }: Asked, { operation }: Pick<OperationRow, "operation">): ApprovalItem {
@@ -18,7 +25,7 @@ export function toApprovalItem({ request }: Asked, { operation }: Pick<Operation
   };
 }
 
-export function toUnknownItem({ operation, sentAt, outcome }: OperationRow): UnknownItem {
+export function toUnknownItem({ operation, sentAt, outcome }: SettledRow): UnknownItem {
   return {
     operationId: operation.id,
     callId: operation.callId,
@@ -27,12 +34,13 @@ export function toUnknownItem({ operation, sentAt, outcome }: OperationRow): Unk
     tool: operation.tool,
     arguments: operation.arguments,
     sentAt: sentAt === undefined ? null : new Date(sentAt).toISOString(),
-    evidence: outcome?.evidence ?? null,
+    evidence: outcome.evidence ?? null,
   };
 }
 
 export function toOperationItem(row: OperationRow, replayed: boolean): OperationItem {
-  const { operation, outcome } = row;
+  const { operation } = row;
+  const outcome = outcomeOf(row);
   return {
     operationId: operation.id,
     callId: operation.callId,

@@ -5,15 +5,15 @@ import type { PersonAnswer } from "../approval/index.js";
 import { readAnswer } from "../approval/index.js";
 import {
   type ApprovalItem,
+  checkedThreadId,
   type OperationItem,
   type ResolutionType,
   ToolgateError,
   type UnknownItem,
 } from "../contracts/index.js";
-import { openQuestions, storeAnswers, type ViewsOf } from "../gate/answer.js";
-import { checkedThreadId } from "../langgraph/held-graph.js";
-import { type Host, UNAUTHENTICATED } from "../graph/host.js";
+import { openQuestions, type ShownCalls, storeAnswers, UNAUTHENTICATED } from "../gate/answer.js";
 import { toApprovalItem, toOperationItem, toUnknownItem } from "./items.js";
+import type { ReportPorts } from "./ports.js";
 
 export interface Records {
   /** Every operation of a thread, oldest first. */
@@ -44,28 +44,28 @@ export interface Records {
   threads(): Promise<{ threadId: string; status: "done" | "awaiting_approval" | "result_unknown" }[]>;
 }
 
-export function recordsOf(host: Host, viewsOf: ViewsOf): Records {
+export function recordsOf(ports: ReportPorts, shownCalls: ShownCalls): Records {
   return {
     async operations(threadId) {
-      return (await host.ledger.operations(checkedThreadId(threadId))).map((row) => toOperationItem(row, false));
+      return (await ports.ledger.operations(checkedThreadId(threadId))).map((row) => toOperationItem(row, false));
     },
     async requests(threadId) {
       if (threadId !== undefined) checkedThreadId(threadId);
-      const open = await openQuestions(host, viewsOf, threadId);
+      const open = await openQuestions(ports, shownCalls, threadId);
       return open.map(({ asked, row }) => ({ ...toApprovalItem(asked, row), threadId: row.threadId }));
     },
     async unknowns(threadId) {
       if (threadId !== undefined) checkedThreadId(threadId);
-      return (await host.ledger.unknowns(threadId)).map((row) => ({ ...toUnknownItem(row), threadId: row.threadId }));
+      return (await ports.ledger.unknowns(threadId)).map((row) => ({ ...toUnknownItem(row), threadId: row.threadId }));
     },
     answer: (approvalId, answer, options = {}) =>
-      answerOne(host, viewsOf, approvalId, answer, options.approver ?? UNAUTHENTICATED),
-    resolve: (operationId, type, options = {}) => resolveOne(host, operationId, type, options),
+      answerOne(ports, shownCalls, approvalId, answer, options.approver ?? UNAUTHENTICATED),
+    resolve: (operationId, type, options = {}) => resolveOne(ports, operationId, type, options),
     async threads() {
       const [threads, open, unknown] = await Promise.all([
-        host.ledger.threads(),
-        openQuestions(host, viewsOf),
-        host.ledger.unknowns(),
+        ports.ledger.threads(),
+        openQuestions(ports, shownCalls),
+        ports.ledger.unknowns(),
       ]);
       const asked = new Set(open.map(({ row }) => row.threadId));
       const inDoubt = new Set(unknown.map((row) => row.threadId));
@@ -77,16 +77,22 @@ export function recordsOf(host: Host, viewsOf: ViewsOf): Records {
   };
 }
 
-async function answerOne(host: Host, viewsOf: ViewsOf, approvalId: string, answer: PersonAnswer, approver: string) {
-  if (host.config.approvals.requireIdentity && approver === UNAUTHENTICATED) {
+async function answerOne(
+  ports: ReportPorts,
+  shownCalls: ShownCalls,
+  approvalId: string,
+  answer: PersonAnswer,
+  approver: string,
+) {
+  if (ports.config.approvals.requireIdentity && approver === UNAUTHENTICATED) {
     throw new ToolgateError(
       "invalid_answer",
       "nobody is signed in, and this host takes answers from known people only",
       "sign in and answer again",
     );
   }
-  const asked = await host.ledger.request(approvalId);
-  const row = asked && (await host.ledger.row(asked.request.operationId));
+  const asked = await ports.ledger.request(approvalId);
+  const row = asked && (await ports.ledger.row(asked.request.operationId));
   if (!asked || !row) {
     throw new ToolgateError(
       "not_found",
@@ -95,7 +101,7 @@ async function answerOne(host: Host, viewsOf: ViewsOf, approvalId: string, answe
     );
   }
   const { threadId, operationId } = asked.request;
-  await refuseLeft(viewsOf, asked.verdict === undefined, threadId, operationId);
+  await refuseLeft(shownCalls, asked.verdict === undefined, threadId, operationId);
   const entry = { alias: row.operation.alias };
   const checked = readAnswer(
     {
@@ -114,12 +120,12 @@ async function answerOne(host: Host, viewsOf: ViewsOf, approvalId: string, answe
         earlier: [],
       },
     ],
-    { now: host.now(), positional: "refuse" },
+    { now: ports.now(), positional: "refuse" },
   );
   if (checked.kind === "again")
     throw new ToolgateError("invalid_answer", checked.reason, "correct the answer and give it again");
   const [result] = await storeAnswers(
-    host,
+    ports,
     [{ question: { asked, row }, answer: checked.answers.get(approvalId) as PersonAnswer }],
     approver,
   );
@@ -150,16 +156,16 @@ async function answerOne(host: Host, viewsOf: ViewsOf, approvalId: string, answe
 }
 
 /** An answer that nothing waits for is refused, not stored: nobody should believe that it did something. */
-async function refuseLeft(viewsOf: ViewsOf, open: boolean, threadId: string, operationId: string): Promise<void> {
-  const views = await viewsOf(threadId);
-  if (views === undefined) {
+async function refuseLeft(shownCalls: ShownCalls, open: boolean, threadId: string, operationId: string): Promise<void> {
+  const shown = await shownCalls(threadId);
+  if (shown === undefined) {
     throw new ToolgateError(
       "not_found",
       `thread \`${threadId}\` is not in this store: its run keeps its state elsewhere`,
       "answer the question where the thread runs, for example in Studio",
     );
   }
-  if (open && !views.some((view) => view.operationId === operationId)) {
+  if (open && !shown.some((call) => call.operationId === operationId)) {
     throw new ToolgateError(
       "already_decided",
       `thread \`${threadId}\` has gone on without this question; nothing waits for its answer`,
@@ -182,12 +188,12 @@ function toolOf(operation: { alias: string; server: string | null; tool: string 
 }
 
 async function resolveOne(
-  host: Host,
+  ports: ReportPorts,
   operationId: string,
   type: ResolutionType,
   options: { note?: string; by?: string },
 ) {
-  const result = await host.ledger.resolve(operationId, type, {
+  const result = await ports.ledger.resolve(operationId, type, {
     by: options.by ?? UNAUTHENTICATED,
     ...(options.note === undefined ? {} : { note: options.note }),
   });
@@ -197,7 +203,7 @@ async function resolveOne(
     case "already_settled":
       throw new ToolgateError(
         "already_settled",
-        `operation \`${operationId}\` is settled: ${result.row.outcome?.status ?? result.row.state}`,
+        `operation \`${operationId}\` is settled: ${result.row.outcome.status}`,
         "nothing is left to settle; run the thread again",
         { data: { threadId: result.row.threadId } },
       );

@@ -5,31 +5,38 @@ import type {
   ApprovalItem,
   OperationItem,
   OperationRow,
+  OperationView,
   RunReport,
   ToolSnapshot,
   ToolsReport,
   UnknownItem,
 } from "../contracts/index.js";
-import { decide, toolSettings } from "../policy/index.js";
 import { openQuestions } from "../gate/answer.js";
-import type { Host } from "../graph/host.js";
+import { turnOf } from "../observation/conversation.js";
+import { decide, toolSettings } from "../policy/index.js";
 import { toApprovalItem, toOperationItem, toUnknownItem } from "./items.js";
-import { turnOf } from "../graph/messages.js";
-import type { GraphState, OperationView } from "../graph/state.js";
+import type { ReportPorts } from "./ports.js";
+
+/** What of a thread's state is reported. */
+export interface ShownThread {
+  readonly messages?: readonly BaseMessage[];
+  readonly operations?: readonly OperationView[];
+  readonly snapshot?: { readonly id: string } | undefined;
+}
 
 /** Reports the turn since the last user message. `state` undefined: the thread is new. */
 export async function reportTurn(
-  host: Host,
+  ports: ReportPorts,
   threadId: string,
-  state: Partial<GraphState> | undefined,
+  state: ShownThread | undefined,
 ): Promise<RunReport> {
   const messages = state?.messages ?? [];
   const turnId = turnOf(messages);
   const [requests, rows, open, unknown] = await Promise.all([
-    host.ledger.modelRequests(threadId, turnId),
-    host.ledger.operations(threadId, turnId),
-    openQuestions(host, async () => state?.operations, threadId),
-    host.ledger.unknowns(threadId),
+    ports.ledger.modelRequests(threadId, turnId),
+    ports.ledger.operations(threadId, turnId),
+    openQuestions(ports, async () => state?.operations, threadId),
+    ports.ledger.unknowns(threadId),
   ]);
   const approvals: ApprovalItem[] = open.map(({ asked, row }) => toApprovalItem(asked, row));
   const unknowns: UnknownItem[] = unknown.map(toUnknownItem);
@@ -52,7 +59,7 @@ export async function reportTurn(
 }
 
 /** A snapshot with each tool's decision, as it stands without arguments. */
-export function reportTools(host: Host, snapshot: ToolSnapshot): ToolsReport {
+export function reportTools(ports: ReportPorts, snapshot: ToolSnapshot): ToolsReport {
   return {
     snapshotId: snapshot.id,
     servers: snapshot.servers.map(({ name, status, protocol, toolCount, problem }) => ({
@@ -63,12 +70,12 @@ export function reportTools(host: Host, snapshot: ToolSnapshot): ToolsReport {
       ...(problem === undefined ? {} : { problem }),
     })),
     tools: snapshot.tools.map((entry) => {
-      const decision = decide(host.policy, entry, {});
+      const decision = decide(ports.policy, entry, {});
       return {
         alias: entry.alias,
         server: entry.server,
         tool: entry.tool,
-        effect: toolSettings(host.settings, entry).effect,
+        effect: toolSettings(ports.settings, entry).effect,
         decision: decision.kind,
         rules: [...decision.rules],
       };

@@ -6,6 +6,7 @@ import { type CheckpointMetadata, emptyCheckpoint } from "@langchain/langgraph-c
 import Database from "better-sqlite3";
 import { describe, expect, test } from "vitest";
 import { openCheckpointer } from "../../src/adapters/sqlite/checkpointer.js";
+import type { SettledRow } from "../../src/contracts/index.js";
 import { bench } from "../support/agent.js";
 import { answers, called, goesOn, left, said, startHostile, tools } from "./support.js";
 
@@ -185,7 +186,7 @@ describe("C059 C063 C064: characters and depths that stores cannot hold", () => 
     expect([half.outcome, half.text, half.effects]).toEqual(["ok success", `${LABEL}\na\ufffd`, 1]);
     const nul = await called(b, agent, "act_nul");
     expect([nul.outcome, nul.text, nul.effects]).toEqual(["ok success", `${LABEL}\na\\u{0}b`, 1]);
-    for (const { body, row } of [half, nul]) expect(row.result?.sha256).toBe(sha256(body as string));
+    for (const { body, row } of [half, nul]) expect((row as SettledRow).result?.sha256).toBe(sha256(body as string));
     expect(half.body).toBe('{"content":[{"type":"text","text":"a\\ud83d"}]}');
     expect(nul.body).toBe('{"content":[{"type":"text","text":"a\\u0000b"}]}');
     await goesOn(b, agent, start, ["act_half", "act_nul"]);

@@ -4,6 +4,7 @@
 
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { outcomeOf } from "../../src/contracts/index.js";
 import { type Ended, Workspace } from "../cli/support.js";
 import { bench } from "../support/agent.js";
 import { commandFile, serverFile } from "../support/compile.js";
@@ -347,7 +348,7 @@ describe("C225: in a run", () => {
       reports: JSON.stringify(await agent.toolgate.ledger.operations("t1")),
     };
     expect(holders(places, PASSWORD)).toEqual([]);
-    expect(rows.map(({ outcome }) => outcome?.reason)).toEqual([
+    expect(rows.map((row) => outcomeOf(row)?.reason)).toEqual([
       "server_error",
       "invalid_arguments",
       "invalid_arguments",

@@ -11,8 +11,9 @@ import Database from "better-sqlite3";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { createOwner } from "../../src/adapters/process/owner.js";
-import { createSqliteLedger } from "../../src/adapters/sqlite/ledger.js";
 import { openCheckpointer } from "../../src/adapters/sqlite/checkpointer.js";
+import { createSqliteLedger } from "../../src/adapters/sqlite/ledger.js";
+import { outcomeOf } from "../../src/contracts/index.js";
 import type { Ledger } from "../../src/ledger/port.js";
 import { inProcessJson } from "../cli/in-process.js";
 import type { Plan } from "../fault/run-plan.js";
@@ -88,7 +89,7 @@ describe("C141: a file that another process holds", () => {
     const agent = await start(b);
     for (const threadId of ["t1", "t2"]) {
       const rows = await agent.toolgate.host.ledger.operations(threadId);
-      expect(new Set(rows.map((row) => row.outcome?.status))).toEqual(new Set(["ok"]));
+      expect(new Set(rows.map((row) => outcomeOf(row)?.status))).toEqual(new Set(["ok"]));
       expect(rows.map((row) => row.seq)).toEqual(Array.from({ length: MESSAGES * CALLS }, (_, n) => n + 1));
     }
   });
@@ -113,7 +114,9 @@ describe("C141: a file that another process holds", () => {
         await agent.ask(undefined, threadId);
         const rows = await agent.toolgate.host.ledger.operations(threadId);
         expect(rows.filter((row) => row.state !== "settled")).toEqual([]);
-        for (const { operation, outcome } of rows) {
+        for (const row of rows) {
+          const { operation } = row;
+          const outcome = outcomeOf(row);
           const count = times().get(`act:${(operation.arguments as { text: string }).text}`) ?? 0;
           const told =
             { ok: [1], unavailable: [0], rejected: [0], result_unknown: [0, 1] }[String(outcome?.status)] ?? [];
@@ -123,7 +126,7 @@ describe("C141: a file that another process holds", () => {
             true,
           ]);
         }
-        expect(rows.filter((row) => row.outcome?.status === "result_unknown").length).toBeLessThan(2); // in flight then
+        expect(rows.filter((row) => outcomeOf(row)?.status === "result_unknown").length).toBeLessThan(2); // in flight then
       }
     },
   );

@@ -7,6 +7,7 @@ import { gunzipSync, inflateSync } from "node:zlib";
 import Database from "better-sqlite3";
 import { expect } from "vitest";
 import type { OperationRow } from "../../src/contracts/index.js";
+import { outcomeOf, type SettledRow } from "../../src/contracts/index.js";
 import { type Agent, type Bench, type Steps, stdio, type Turn } from "../support/agent.js";
 import { formatProblems } from "../support/provider-format.js";
 
@@ -93,9 +94,9 @@ export async function left(b: Bench, agent: Agent, tool: string, turn: Turn): Pr
   const message = messages[0] as unknown as Pick<Left, "status" | "text" | "artifact"> & { tool_call_id: string };
   expect(message.tool_call_id).toBe(row.operation.callId);
   expect(message.artifact["operationId"]).toBe(row.operation.id);
-  const ref = row.result?.ref;
+  const ref = (row as SettledRow).result?.ref;
   return {
-    outcome: `${row.outcome?.status} ${row.outcome?.reason}`,
+    outcome: `${outcomeOf(row)?.status} ${outcomeOf(row)?.reason}`,
     row,
     body: ref === undefined ? undefined : await agent.toolgate.host.results.read(tool, ref),
     status: message.status,

@@ -56,7 +56,7 @@ describe("the configuration", () => {
     expect({ code, error: value.error.code, hint: value.error.hint }).toEqual({
       code: 1,
       error: "config_variable",
-      hint: "set `NO_SUCH_VARIABLE`", // a default for a secret would stand in the file
+      hint: "set `NO_SUCH_VARIABLE`", // no default is suggested: a secret should not be written into the file
     });
     expect(value.error.message).toContain("`approvals.secret` needs the variable `NO_SUCH_VARIABLE`, which is not set");
   });
@@ -214,11 +214,11 @@ describe("a model that answers with odd calls", () => {
     expect(code).toBe(3);
     const ids = value.operations.map((item: Report) => item.callId);
     expect(new Set(ids).size).toBe(ids.length);
-    expect(place.log("effect")).toEqual([]); // the batch waits whole
+    expect(place.log("effect")).toEqual([]); // no call of a batch runs before all its questions are answered
   });
 });
 
-test("C1: an unknown outcome outranks an error, in the status and the exit code", async () => {
+test("an unknown outcome outranks an error, in the status and the exit code (exit-1)", async () => {
   configure([], { mcpServers: { deploy: place.server("deploy", { DEPLOY_MODE: "dies" }) } });
   place.write("script.json", [{ calls: [trigger("staging")] }, { fail: "the provider is down" }]);
   const { code, value } = await json(["run", "hello", "--thread", "t"]);

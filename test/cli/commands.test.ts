@@ -259,7 +259,7 @@ describe("going on with a thread", () => {
     });
   });
 
-  test("G4: an answered question is not listed any more and keeps its first answer while its siblings wait", async () => {
+  test("an answered question is not listed any more and keeps its first answer while its siblings wait (G4)", async () => {
     const { value } = await asked("half", [{ calls: [trigger("x"), trigger("y")] }, { say: "Done." }]);
     const [first, second] = value.approvals;
     expect(await json("approve", first.approvalId)).toMatchObject({ code: 3, value: { approvals: [second] } });

@@ -1,4 +1,4 @@
-// The command without a process of its own: the same program, with streams that a test holds.
+// Runs the command inside of the test's process: the same program, with streams that the test holds.
 
 import { PassThrough } from "node:stream";
 import type { Io } from "../../src/cli/io.js";

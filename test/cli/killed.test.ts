@@ -1,4 +1,4 @@
-// A host that is killed with a call in flight: the next process finds out what can be known, and nothing is sent twice.
+// A host is killed while a call is pending. The next process finds out what can be known, and nothing is sent twice.
 // (G6, G7; F10)
 
 import { join } from "node:path";
@@ -75,7 +75,7 @@ describe("a write in flight", () => {
   test("--happened: the run finishes, 0, and a second word is already_settled", { timeout: TIME }, async () => {
     configure([{ calls: [trigger("staging")] }, { say: "It is deployed." }], slow);
     await killedAt("effect");
-    const { value } = await json("unknowns"); // before any run: the ledger alone knows
+    const { value } = await json("unknowns"); // no process has run the thread since, so only the ledger knows
     const [{ operationId }] = value.unknowns;
 
     const settled = await json("resolve", operationId, "--happened");

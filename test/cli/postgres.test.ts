@@ -1,4 +1,4 @@
-// The command on Postgres, each command line a process of its own: what one asked another answers.
+// The command on Postgres. Each command line is a process of its own, and one answers what another asked.
 
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { commandFile } from "../support/compile.js";
@@ -21,7 +21,7 @@ async function json(...args: string[]) {
   return { code, ...JSON.parse(stdout) };
 }
 
-test("G4 G6: two questions are approved one after the other, and each call runs once", async () => {
+test("two questions are approved one after the other, and each call runs once (G4) (G6)", async () => {
   const call = (environment: string) => ({ name: "mcp__deploy__trigger", args: { environment }, id: environment });
   place.configure([{ calls: [call("one"), call("two")] }, { say: "Both are deployed." }], {
     mcpServers: { deploy: place.server("deploy") },

@@ -1,4 +1,4 @@
-// What a run says of its steps: at a terminal each has a line, elsewhere only what went wrong with a server.
+// What a run shows of its steps: at a terminal each has a line, elsewhere only a problem with a server has one.
 
 import { describe, expect, test } from "vitest";
 import { createProgress } from "../../src/cli/progress.js";
@@ -24,7 +24,7 @@ const EVENTS = [
 ];
 
 describe("progress", () => {
-  test("P1, P2: at a terminal every step has one visible line, and why a call was refused", () => {
+  test("at a terminal every step has one visible line, and why a call was refused (progress-1) (progress-2)", () => {
     expect(told(true, ...EVENTS)).toEqual([
       "· asking the model",
       "→ mcp__s__act (write)",
@@ -35,7 +35,7 @@ describe("progress", () => {
     ]);
   });
 
-  test("P1: elsewhere only what went wrong with a server", () => {
+  test("elsewhere only what went wrong with a server (progress-1)", () => {
     expect(told(false, ...EVENTS)).toEqual(["! server `s` is not available: gone; the run goes on without it"]);
   });
 

@@ -1,4 +1,4 @@
-// The prompt reads what was typed to its question, and nothing else. (T1 to T3 of prompt.ts; C211)
+// The prompt reads what was typed after its question was shown, and nothing else.
 
 import { PassThrough } from "node:stream";
 import { describe, expect, test } from "vitest";
@@ -61,7 +61,8 @@ describe("one line is read", () => {
   });
 });
 
-describe("T1: what was typed before the question does not count (C211)", () => {
+// A `y` or Enter that was typed before the question appeared counted as a yes.
+describe("what was typed before the question does not count (prompt-1)", () => {
   test("a whole line", async () => {
     const typed = await ask((keyboard) => keyboard.write("reject\r"), "approve\n");
     expect(typed).toEqual({ kind: "line", text: "reject" });
@@ -86,13 +87,13 @@ describe("T1: what was typed before the question does not count (C211)", () => {
   });
 });
 
-describe("T2: a paste of several lines is no answer (C211)", () => {
+describe("a paste of several lines is no answer (prompt-2)", () => {
   test.each(["approve\rapprove\r", "approve\nrm -rf build", "approve\r\rx"])("%j", async (paste) => {
     expect(await ask((keyboard) => keyboard.write(paste))).toEqual({ kind: "paste" });
   });
 });
 
-describe("T3: no answer", () => {
+describe("no answer (prompt-3)", () => {
   test("Ctrl-C", async () => {
     expect(await ask((keyboard) => keyboard.write("appr\u0003"))).toEqual({ kind: "end" });
   });

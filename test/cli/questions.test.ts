@@ -1,9 +1,9 @@
-// The dialog about open questions: what is shown, and which words are a yes. (Q1 to Q3 of questions.ts)
+// The dialog about open questions: what is shown, and what is taken for a yes.
 
 import { describe, expect, test } from "vitest";
 import { type ApprovalPayload, approvalPayload } from "../../src/approval/index.js";
 import type { Typed } from "../../src/cli/prompt.js";
-import { putQuestions } from "../../src/cli/questions.js";
+import { askQuestions } from "../../src/cli/questions.js";
 import { digest, type JsonObject, ToolgateError } from "../../src/contracts/index.js";
 import type { PersonAnswer } from "../../src/index.js";
 
@@ -59,7 +59,7 @@ interface Seen {
   readonly prompts: readonly string[];
 }
 
-/** Puts the questions to somebody who types these lines; when there are no more, input ends. */
+/** Asks the questions of a person who types these lines. After the last line the input ends. */
 async function dialog(
   asked: ApprovalPayload,
   typed: readonly (string | Typed)[],
@@ -69,7 +69,7 @@ async function dialog(
   const answers: [string, PersonAnswer][] = [];
   const prompts: string[] = [];
   let shown = "";
-  const finished = await putQuestions(
+  const finished = await askQuestions(
     {
       style: plain,
       write: (text) => {
@@ -92,7 +92,7 @@ async function dialog(
   return { finished, answers, shown, prompts };
 }
 
-describe("Q2: only the exact word is a yes (C211)", () => {
+describe("only the exact word is a yes (questions-2)", () => {
   test("approve", async () => {
     const { finished, answers } = await dialog(payload({ path: "a" }), ["approve"]);
     expect({ finished, answers }).toEqual({ finished: true, answers: [["a0", { type: "approve" }]] });
@@ -150,7 +150,7 @@ describe("a no and a change", () => {
   });
 });
 
-describe("Q1: the whole arguments come before the question", () => {
+describe("the whole arguments come before the question (questions-1)", () => {
   test("a value too long for the description is shown whole as well", async () => {
     const content = `${"x".repeat(32_500)}THE-END-OF-IT`;
     const { shown } = await dialog(payload({ path: "a.md", content }), []);
@@ -165,7 +165,7 @@ describe("Q1: the whole arguments come before the question", () => {
   });
 });
 
-describe("Q3: answers are stored one by one", () => {
+describe("answers are stored one by one (questions-3)", () => {
   test("stopping at the second keeps the first", async () => {
     const { finished, answers } = await dialog(payload({ path: "a" }, { path: "b" }), ["approve", ""]);
     expect({ finished, answers }).toEqual({ finished: false, answers: [["a0", { type: "approve" }]] });

@@ -1,4 +1,4 @@
-// The store's own secret. (K1 to K3 of secret.ts)
+// The secret of the seals, kept in the store's folder.
 
 import { execFile } from "node:child_process";
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -27,7 +27,7 @@ function problemOf(work: () => unknown): { code: string; message: string } {
   throw new Error("nothing was thrown");
 }
 
-test("K1: made once, for its owner alone, and the same from then on", () => {
+test("made once, for its owner alone, and the same from then on (kept-secret-1)", () => {
   const store = join(folder, "store");
   const secret = keptSecret(store);
   expect(secret).toMatch(/^[A-Za-z0-9_-]{43}$/);
@@ -36,7 +36,7 @@ test("K1: made once, for its owner alone, and the same from then on", () => {
   expect(readdirSync(store)).toEqual(["secret"]);
 });
 
-test("K2: processes that start side by side end up with the same one", async () => {
+test("processes that start side by side end up with the same one (kept-secret-2)", async () => {
   const module = new URL("../../src/cli/secret.ts", import.meta.url).href;
   const code = `import(${JSON.stringify(module)}).then((m) => console.log(m.keptSecret(process.argv[1])))`;
   const secrets = await Promise.all(
@@ -50,12 +50,12 @@ test("K2: processes that start side by side end up with the same one", async () 
   expect(readdirSync(folder)).toEqual(["secret"]);
 });
 
-test("K2: whoever was first has made it", () => {
+test("whoever was first has made it (kept-secret-2)", () => {
   writeFileSync(join(folder, "secret"), `${"s".repeat(43)}\n`, { mode: 0o600 });
   expect(keptSecret(folder)).toBe("s".repeat(43));
 });
 
-test("K3: one that others may read is refused, and kept", () => {
+test("one that others may read is refused, and kept (kept-secret-3)", () => {
   const secret = keptSecret(folder);
   chmodSync(join(folder, "secret"), 0o644);
   const problem = problemOf(() => keptSecret(folder));
@@ -66,7 +66,7 @@ test("K3: one that others may read is refused, and kept", () => {
   expect(readFileSync(join(folder, "secret"), "utf8")).toBe(`${secret}\n`);
 });
 
-test("K3: one that is too short is refused, and kept", () => {
+test("one that is too short is refused, and kept (kept-secret-3)", () => {
   writeFileSync(join(folder, "secret"), "short\n", { mode: 0o600 });
   expect(problemOf(() => keptSecret(folder)).code).toBe("store_failed");
   expect(readFileSync(join(folder, "secret"), "utf8")).toBe("short\n");

@@ -1,4 +1,4 @@
-// What the command says of a write that may or may not have happened: what was seen of it, and what was read back.
+// What the command shows of a write that may or may not have happened: what was seen of it, and what was read back.
 
 import { expect, test } from "vitest";
 import { showUnknowns } from "../../src/cli/show.js";

@@ -1,4 +1,4 @@
-// Ctrl-C and SIGTERM: nothing more is sent, a write in flight gets its time, the thread goes on later. (S1 of main.ts)
+// Ctrl-C and SIGTERM: nothing more is sent, a pending write gets its time to be answered, and the thread goes on later.
 
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type Report, Workspace } from "./support.js";
@@ -22,7 +22,7 @@ function configure(env: Readonly<Record<string, string>>, more: object = {}): vo
 
 const endings = (value: Report) => value.operations.map((item: Report) => [item.status, item.reason]);
 
-test("Ctrl-C: the write in flight is settled, the next one is not begun, and the thread goes on", {
+test("after Ctrl-C the pending write is settled, the next one is not begun, and the thread goes on (signals-1) (exit-2)", {
   timeout: TIME,
 }, async () => {
   configure({ DEPLOY_MODE: "slow", DEPLOY_DELAY_MS: "1500" });
@@ -56,7 +56,7 @@ test("Ctrl-C: the write in flight is settled, the next one is not begun, and the
   ]);
 });
 
-test("SIGTERM: no answer within its time leaves the outcome unknown; nothing is sent again", {
+test("after SIGTERM a write without an answer in its time has an unknown outcome, and nothing is sent again (signals-1) (exit-2)", {
   timeout: TIME,
 }, async () => {
   configure({ DEPLOY_MODE: "slow", DEPLOY_DELAY_MS: "60000" }, { lateAnswerMs: 100 });

@@ -55,7 +55,7 @@ export class Workspace {
     return readLog(this.#log, ...names);
   }
 
-  /** Resolves when the log holds an event of this kind. Nothing is waited for by the clock. */
+  /** Resolves when the log holds an event of this kind. */
   async logged(name: ServerEventName): Promise<ServerEvent> {
     const changes = watch(this.folder);
     try {
@@ -110,8 +110,8 @@ export class Workspace {
   }
 
   /**
-   * Kills a host by its id, and then its servers by theirs, which would finish what is running first: they ran a moment
-   * ago, so the ids are still theirs.
+   * Kills a host by its process id, and then its servers by theirs, because they would finish a running call first. The
+   * servers ran a moment ago, so no other process can have got their ids.
    */
   async killHost({ child, ended }: Started): Promise<Ended> {
     child.kill("SIGKILL");

@@ -1,4 +1,4 @@
-// The command at a real terminal: a pseudo-terminal of its own, somebody who types. (C211; T1 to T3 of prompt.ts)
+// The command at a real terminal: a pseudo-terminal of its own, at which the test types.
 //
 // The terminal comes from `script` of util-linux; where that is missing the dialog is still covered, with streams in
 // place of a terminal, by prompt.test.ts and questions.test.ts.
@@ -36,7 +36,7 @@ function configure(): void {
 
 type Typing = readonly (readonly [when: string, type: string])[];
 
-/** Runs at a terminal; each text is typed once its cue has been shown, in order. */
+/** Runs the command at a terminal. Each text is typed once its cue has been shown, in order. */
 async function atTerminal(args: readonly string[], typing: Typing, env: Readonly<Record<string, string>>) {
   const words = [process.execPath, ...nodeArguments(args)].map((word) => `'${word.replaceAll("'", "'\\''")}'`);
   const terminal = place.spawn("script", ["-qfec", words.join(" "), "/dev/null"], { TERM: "xterm", ...env });
@@ -61,7 +61,9 @@ function linesOf({ stdout }: Ended): string[] {
 }
 
 describe.runIf(hasTerminal)("at a terminal", () => {
-  test("what was typed ahead does not count; `approve`, typed to the question, does", { timeout: TIME }, async () => {
+  test("what was typed ahead does not count; `approve`, typed to the question, does (prompt-1)", {
+    timeout: TIME,
+  }, async () => {
     configure();
     const typing = [
       ["thread: t", "approve\rappro"],
@@ -76,7 +78,7 @@ describe.runIf(hasTerminal)("at a terminal", () => {
     expect({ code, left }).toEqual({ code: 0, left: [] });
     expect(stdout).not.toMatch(COLOUR);
     const prompt = "`approve`, `reject [reason]`, `edit`, or nothing to stop here: ";
-    const echo = /^appro(ve$)?/; // of what was typed ahead, before the question
+    const echo = /^appro(ve$)?/; // the terminal's echo of what was typed before the question
     const text = lines.map((line, at) => (at < lines.indexOf("Question 1 of 1") ? line.replace(echo, "") : line));
     const at = text.indexOf("Question 1 of 1");
     const first = text.findIndex((line) => line.startsWith(prompt));
@@ -105,7 +107,9 @@ describe.runIf(hasTerminal)("at a terminal", () => {
     expect(place.log("effect")).toHaveLength(1);
   });
 
-  test("Ctrl-C at the question is no answer: 3, and the question stays open", { timeout: TIME }, async () => {
+  test("Ctrl-C at the question is no answer: exit code 3, and the question stays open (prompt-3)", {
+    timeout: TIME,
+  }, async () => {
     configure();
     const typing = [["or nothing to stop here: ", "approve\u0003"]] as const;
     const { code, stdout } = await atTerminal(["run", "deploy it", "--thread", "t"], typing, {});

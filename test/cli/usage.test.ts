@@ -1,4 +1,4 @@
-// A command line that means nothing starts nothing: one line, what to do, exit code 2. (P1 to P3 of program.ts)
+// A command line that cannot be read starts nothing: one line, what to do, exit code 2.
 
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -82,7 +82,7 @@ const mistakes: readonly [args: readonly string[], code: string, message: string
   ],
 ];
 
-describe("P3: exit code 2", () => {
+describe("exit code 2 (cli-1) (cli-2) (cli-3)", () => {
   test.each(mistakes)("toolgate %j", async (args, code, message, hint) => {
     const config = args.length === 0 ? [] : ["--config", join(folder, "toolgate.json")];
     expect(await inProcess([...args, ...config])).toEqual({
@@ -92,7 +92,7 @@ describe("P3: exit code 2", () => {
     });
     const { code: exit, stdout } = await inProcess([...args, ...config, "--json"]);
     expect(exit).toBe(2);
-    expect(stdout).toBe(`${JSON.stringify({ status: "error", error: { code, message, hint } })}\n`); // P1
+    expect(stdout).toBe(`${JSON.stringify({ status: "error", error: { code, message, hint } })}\n`); // cli-1
     expect(readdirSync(folder)).toEqual([]);
   });
 });

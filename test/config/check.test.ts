@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { checkConfig } from "../../src/adapters/config/check.js";
-import { findCommand } from "../../src/adapters/config/command.js";
 import { resolveConfig } from "../../src/adapters/config/load.js";
+import { findCommand } from "../../src/adapters/mcp/command.js";
 import type { Config } from "../../src/contracts/index.js";
 
 const SECRET = "0123456789abcdef0123456789abcdef";
@@ -44,7 +44,8 @@ it("a configuration in order has no findings", () => {
 });
 
 describe("commands and folders", () => {
-  it("C157: a command that is not there, may not be executed, or is a directory", () => {
+  // A missing command became an unhandled error event, or a message that named neither the command nor the PATH.
+  it("a command that is not there, may not be executed, or is a directory", () => {
     expect(check(server({ command: "does-not-exist" }))).toEqual([
       "error command_missing: server `s`: command `does-not-exist` is not on PATH (PATH is toolgate's own)",
     ]);
@@ -65,7 +66,8 @@ describe("commands and folders", () => {
     ]);
   });
 
-  it("C159: a folder that is not there or is a file; a command with a slash is looked for from the folder", () => {
+  // A server worked in a shell and failed under its host, because its working folder was another one.
+  it("a folder that is not there or is a file; a command with a slash is looked for from the folder", () => {
     expect(check(server({ command: "tool", cwd: "none" }))).toEqual([
       "error cwd_missing: server `s`: its folder `T/app/none` is not there",
     ]);
@@ -75,12 +77,13 @@ describe("commands and folders", () => {
     expect(check(server({ command: "../../bin/tool", cwd: "data" }))).toEqual([]);
   });
 
-  it("C155: on Windows the endings of PATHEXT are tried, and no shell is needed to find the file", () => {
+  // On Windows a command such as `npx` is a file with another ending, and was not found without a shell.
+  it("on Windows the endings of PATHEXT are tried, and no shell is needed to find the file", () => {
     const bin = join(folder, "bin");
     const lookup = { cwd: folder, path: bin, platform: "win32", pathExt: ".EXE;.CMD" } as const;
     expect(findCommand("shim", lookup)).toEqual({ file: join(bin, "shim.CMD") });
-    expect(findCommand("shim", { ...lookup, pathExt: ".EXE" })).toEqual({ problem: "is not on PATH" });
-    expect(findCommand("shim", { ...lookup, platform: "linux" })).toEqual({ problem: "is not on PATH" });
+    expect(findCommand("shim", { ...lookup, pathExt: ".EXE" })).toEqual({ at: "PATH", fault: "missing" });
+    expect(findCommand("shim", { ...lookup, platform: "linux" })).toEqual({ at: "PATH", fault: "missing" });
   });
 
   it("a file on PATH is found behind one that may not be executed", async () => {
@@ -91,6 +94,22 @@ describe("commands and folders", () => {
     const path = `${join(folder, "bin")}:${other}`;
     expect(findCommand("plain", { cwd: folder, path, platform: "linux" })).toEqual({ file: join(other, "plain") });
   });
+
+  it("a relative folder of PATH, and an empty one, begin at the folder the server starts in", () => {
+    const found = { file: join(folder, "bin", "tool") };
+    expect(findCommand("tool", { cwd: folder, path: "bin", platform: "linux" })).toEqual(found);
+    expect(findCommand("tool", { cwd: join(folder, "bin"), path: "", platform: "linux" })).toEqual(found);
+  });
+
+  it("a command and a folder with names that no system can look up are not there, and the check goes on", () => {
+    const long = "x".repeat(5_000);
+    expect(check(server({ command: long }))).toEqual([
+      `error command_missing: server \`s\`: command \`${long}\` is not on PATH (PATH is toolgate's own)`,
+    ]);
+    expect(check(server({ command: "tool", cwd: long }))).toEqual([
+      `error cwd_missing: server \`s\`: its folder \`T/app/${long}\` is not there`,
+    ]);
+  });
 });
 
 describe("what guards a server is out of its reach", () => {
@@ -100,14 +119,14 @@ describe("what guards a server is out of its reach", () => {
   ];
   const store = (root: string) => both(root).slice(1);
 
-  it("W1: a folder among arguments or environment", () => {
+  it("a folder among arguments or environment (roots-1)", () => {
     expect(check(server({ command: "tool", args: ["."] }))).toEqual(both("T/app"));
     expect(check(server({ command: "tool", args: ["--verbose", "/"] }))).toEqual(both("/"));
     expect(check(server({ command: "tool", args: ["--root=.."] }))).toEqual(both("T"));
     expect(check(server({ command: "tool", env: { WORKSPACE: folder } }))).toEqual(both("T"));
   });
 
-  it("W1: the store, also when it stands elsewhere", () => {
+  it("the store, also when it stands elsewhere (roots-1)", () => {
     const elsewhere = { store: { kind: "sqlite", path: "data/store" } };
     expect(check({ ...elsewhere, ...server({ command: "tool", args: ["data"] }) })).toEqual(store("T/app/data"));
     expect(check({ store: { kind: "sqlite", path: "." }, ...server({ command: "tool", args: ["data"] }) })).toEqual(
@@ -115,13 +134,13 @@ describe("what guards a server is out of its reach", () => {
     );
   });
 
-  it("W2: the folder it starts in, unless that is the configuration's own", () => {
+  it("the folder it starts in, unless that is the configuration's own (roots-2)", () => {
     expect(check(server({ command: "tool" }))).toEqual([]);
     expect(check(server({ command: "tool", cwd: "." }))).toEqual([]);
     expect(check(server({ command: "tool", cwd: ".." }))).toEqual(both("T"));
   });
 
-  it("W3: links are followed", () => {
+  it("links are followed (roots-3)", () => {
     expect(check(server({ command: "tool", args: [join(folder, "link")] }))).toEqual(both("T/app"));
   });
 
@@ -197,14 +216,14 @@ describe("the rest", () => {
     ]);
   });
 
-  it("H2: errors come first", () => {
+  it("errors come first (check-1)", () => {
     const levels = check({ approvals: {}, model: undefined, ...server({ command: "none" }) }).map(
       (line) => line.split(" ")[0],
     );
     expect(levels).toEqual(["error", "warning", "warning"]);
   });
 
-  it("H3: what a secret filled in is not shown", () => {
+  it("what a secret filled in is not shown (check-2)", () => {
     const place = `${dirname(folder)}/canary-place`;
     const findings = check(server({ command: "tool", cwd: `\${PLACE}` }), { PLACE: place, PATH: join(folder, "bin") });
     expect(findings).toEqual(["error cwd_missing: server `s`: its folder `[redacted]` is not there"]);

@@ -1,4 +1,4 @@
-// Strict JSON: what JSON.parse reads, and a refusal with a position for what it would silently lose.
+// Strict JSON reads what JSON.parse reads, and refuses with a position what JSON.parse would silently lose.
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -7,7 +7,7 @@ import { MAX_JSON_DEPTH, parseStrictJson, whereIs } from "../../src/adapters/con
 const jsonc = (text: string) => parseStrictJson(text, { comments: true, whenEmpty: {} });
 
 describe("what it reads", () => {
-  it("J1: agrees with JSON.parse on every JSON value, with and without comments taken", () => {
+  it("agrees with JSON.parse on every JSON value, with and without comments taken (json-1)", () => {
     fc.assert(
       fc.property(fc.json({ stringUnit: "grapheme" }), fc.constantFrom("", " ", "\r\n"), (text, space) => {
         const value: unknown = JSON.parse(text);
@@ -20,7 +20,7 @@ describe("what it reads", () => {
     );
   });
 
-  it("J1: reads numbers and escapes as JSON.parse does", () => {
+  it("reads numbers and escapes as JSON.parse does (json-1)", () => {
     const text = String.raw`[0, -0, 1.5e3, 9007199254740993, 1e-400, "\u00e9\ud83d\ude00\/\b\f\n\r\t\"\\", true, null]`;
     expect(parseStrictJson(text)).toEqual({
       ok: true,
@@ -28,12 +28,13 @@ describe("what it reads", () => {
     });
   });
 
-  it("C162: takes comments, trailing commas, CRLF and a byte order mark in a configuration", () => {
+  // Hand-edited files hold comments, a byte order mark, CRLF or nothing at all.
+  it("takes comments, trailing commas, CRLF and a byte order mark in a configuration", () => {
     const text = '\uFEFF{\r\n  // a server\r\n  "a": [1, 2,], /* and\r\n more */ "b": "//no comment",\r\n}\r\n';
     expect(jsonc(text)).toEqual({ ok: true, value: { a: [1, 2], b: "//no comment" } });
   });
 
-  it("C162: an empty text is what the caller says it is, a blank or commented-out one too", () => {
+  it("an empty text is what the caller says it is, a blank or commented-out one too", () => {
     for (const text of ["", " \r\n\t", "\uFEFF", "// {\n", "/* {} */"])
       expect(jsonc(text)).toEqual({ ok: true, value: {} });
     const problem = "expected a value, found the end of the text";
@@ -48,26 +49,27 @@ describe("what it reads", () => {
 
 describe("what it refuses, and where", () => {
   const refusals: [string, string, string, number, number][] = [
+    // Two servers had one name: JSON.parse kept the last one, without a warning.
     [
-      "C160, J2: a key twice",
+      "a key twice (json-2)",
       '{"a": 1,\n "b": 2, "a": 3}',
       "the key `a` stands twice in one object, first at line 1",
       2,
       10,
     ],
     [
-      "J2: a key twice, once escaped",
+      "a key twice, once escaped (json-2)",
       '{"a": 1, "\\u0061": 2}',
       "the key `a` stands twice in one object, first at line 1",
       1,
       10,
     ],
-    ["J3: __proto__", '{"__proto__": {}}', "a key named `__proto__` is not taken", 1, 2],
-    ["J3: __proto__, escaped", '{"\\u005f_proto__": {}}', "a key named `__proto__` is not taken", 1, 2],
-    ["J3: half a surrogate pair, escaped", '["\\ud800"]', "a string holds half of a surrogate pair", 1, 2],
-    ["J3: half a surrogate pair, raw", '["\uDC00"]', "a string holds half of a surrogate pair", 1, 2],
-    ["J3: half a surrogate pair in a key", '{"\\udfff": 1}', "a string holds half of a surrogate pair", 1, 2],
-    ["J3: a number beyond a double", "[1e999]", "a number is too large", 1, 2],
+    ["__proto__ (json-3)", '{"__proto__": {}}', "a key named `__proto__` is not taken", 1, 2],
+    ["__proto__, escaped (json-3)", '{"\\u005f_proto__": {}}', "a key named `__proto__` is not taken", 1, 2],
+    ["half a surrogate pair, escaped (json-3)", '["\\ud800"]', "a string holds half of a surrogate pair", 1, 2],
+    ["half a surrogate pair, raw (json-3)", '["\uDC00"]', "a string holds half of a surrogate pair", 1, 2],
+    ["half a surrogate pair in a key (json-3)", '{"\\udfff": 1}', "a string holds half of a surrogate pair", 1, 2],
+    ["a number beyond a double (json-3)", "[1e999]", "a number is too large", 1, 2],
     ["a missing comma", '{"a": 1\n"b": 2}', 'expected `,` or `}`, found `"`', 2, 1],
     ["a missing colon", '{"a" 1}', "expected `:`, found `1`", 1, 6],
     ["a missing value", '{"a": }', "expected a value, found `}`", 1, 7],
@@ -108,7 +110,7 @@ describe("what it refuses, and where", () => {
     });
   });
 
-  it("J4: nesting beyond the bound is refused, however deep the text goes", () => {
+  it("nesting beyond the bound is refused, however deep the text goes (json-4)", () => {
     const nested = (depth: number) => "[".repeat(depth) + "]".repeat(depth);
     expect(MAX_JSON_DEPTH).toBe(128);
     expect(parseStrictJson(nested(128)).ok).toBe(true);
@@ -117,13 +119,13 @@ describe("what it refuses, and where", () => {
     expect(parseStrictJson("[".repeat(1_000_000))).toEqual(refused);
   });
 
-  it("J5: columns count without the byte order mark; a lone carriage return ends a line", () => {
+  it("columns count without the byte order mark; a lone carriage return ends a line (json-5)", () => {
     expect(parseStrictJson("\uFEFFx")).toMatchObject({ line: 1, column: 1 });
     expect(parseStrictJson("[\r1,\rx]")).toMatchObject({ line: 3, column: 1 });
     expect(parseStrictJson("[\r\n1,\r\n x]")).toMatchObject({ line: 3, column: 2 });
   });
 
-  it("J5: whatever the text, a refusal is one short line", () => {
+  it("whatever the text, a refusal is one short line (json-5)", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary", maxLength: 40 }), (text) => {
         const read = parseStrictJson(text);
@@ -134,7 +136,7 @@ describe("what it refuses, and where", () => {
     );
   });
 
-  it("J1: whatever JSON.parse refuses is refused", () => {
+  it("whatever JSON.parse refuses is refused (json-1)", () => {
     const jsonish = fc.array(fc.constantFrom("{", "}", "[", "]", ",", ":", '"a"', '"b"', "1", "-", "null", " ", "\\"));
     fc.assert(
       fc.property(jsonish, (parts) => {

@@ -1,4 +1,4 @@
-// What a configuration comes to: defaults, spellings of other hosts, variables, and one sentence for each mistake.
+// What a configuration is read as: defaults, spellings of other hosts, variables, and one sentence for each mistake.
 
 import { describe, expect, it } from "vitest";
 import { resolveConfig } from "../../src/adapters/config/load.js";
@@ -7,7 +7,7 @@ import { load, ref, refusalOf } from "./support.js";
 const SECRET = "0123456789abcdef0123456789abcdef";
 
 describe("defaults", () => {
-  it("R4: an empty configuration has every default of the table", () => {
+  it("an empty configuration has every default of the table (config-4)", () => {
     expect(load("{}")).toEqual({
       findings: [],
       config: {
@@ -75,7 +75,7 @@ describe("defaults", () => {
   });
 });
 
-it("R6: a configuration that was read is taken as it is", () => {
+it("a configuration that was read is taken as it is (config-6)", () => {
   const text = `{ "mcpServers": { "a": { "command": "x", "timeout": 5000 }, "b": { "disabled": true } }, "model": "${ref("M")}" }`;
   const { config } = load(text, { M: ref("NOT_EXPANDED") });
   expect(resolveConfig(config, { folder: "/elsewhere", env: {} })).toEqual({ config, findings: [] });
@@ -85,12 +85,12 @@ it("R6: a configuration that was read is taken as it is", () => {
 describe("spellings", () => {
   const typeOf = (server: object) => load(JSON.stringify({ mcpServers: { s: server } })).config.mcpServers["s"]?.type;
 
-  it.each(["http", "streamable-http", "streamableHttp", "streamable_http"])("S1: %s is http", (type) => {
+  it.each(["http", "streamable-http", "streamableHttp", "streamable_http"])("%s is http (config-server-1)", (type) => {
     expect(typeOf({ type, url: "https://example.org" })).toBe("http");
     expect(typeOf({ transport: type, url: "https://example.org" })).toBe("http");
   });
 
-  it("S1: sse and stdio are themselves, and without a type the command or the url decides", () => {
+  it("sse and stdio are themselves, and without a type the command or the url decides (config-server-1)", () => {
     expect(typeOf({ type: "sse", url: "https://example.org" })).toBe("sse");
     expect(typeOf({ type: "stdio", command: "node" })).toBe("stdio");
     expect(typeOf({ command: "node" })).toBe("stdio");
@@ -98,7 +98,7 @@ describe("spellings", () => {
     expect(typeOf({ type: "http", transport: "streamableHttp", url: "https://example.org" })).toBe("http");
   });
 
-  it("S4: http is taken on this machine", () => {
+  it("http is taken on this machine (config-server-4)", () => {
     for (const url of [
       "http://localhost:1",
       "http://127.0.0.1/mcp",
@@ -115,7 +115,7 @@ describe("spellings", () => {
     expect(Object.keys(load(text).config.mcpServers)).toEqual(["b", "a"]);
   });
 
-  it("R3: a disabled server is left out, with its unset variables and its mistakes", () => {
+  it("a disabled server is left out, with its unset variables and its mistakes (config-3)", () => {
     const servers = {
       off: { disabled: true, command: ref("UNSET"), url: "x", wrong: 1 },
       on: { disabled: false, command: "y" },
@@ -140,7 +140,7 @@ describe("spellings", () => {
     ]);
   });
 
-  it("R5: `autoApprove` and `alwaysAllow` allow nothing and become a suggestion", () => {
+  it("`autoApprove` and `alwaysAllow` allow nothing and become a suggestion (config-5)", () => {
     const servers = {
       docs: { command: "x", autoApprove: ["search.docs", "get"] },
       all: { command: "x", alwaysAllow: ["*"] },
@@ -165,7 +165,7 @@ describe("spellings", () => {
     ]);
   });
 
-  it("F1: unknown keys are warned about, with the nearest known one", () => {
+  it("unknown keys are warned about, with the nearest known one (file-1)", () => {
     const text = `{ "permisions": {}, "mcp_servers": {}, "inputs": [],
       "mcpServers": { "my docs": { "comand": "x", "command": "x" } },
       "store": { "kind": "sqlite", "pth": "x" }, "tools": { "mcp__a": { "efect": "read" } },
@@ -208,7 +208,7 @@ describe("variables", () => {
     expect(config.permissions.allow).toEqual([""]);
   });
 
-  it("V2, V3: a default covers an empty variable; what a variable holds is not expanded again", () => {
+  it("a default covers an empty variable; what a variable holds is not expanded again (variables-2) (variables-3)", () => {
     const servers = {
       a: { command: "x", args: [ref("EMPTY", "default"), ref("NESTED"), "$HOME", ref(""), ref("1")] },
     };
@@ -216,12 +216,12 @@ describe("variables", () => {
     expect(config.mcpServers["a"]).toMatchObject({ args: ["default", ref("OTHER"), "$HOME", ref(""), ref("1")] });
   });
 
-  it("V1: an unset one is an error that names it, its key and its place", async () => {
+  it("an unset one is an error that names it, its key and its place (variables-1)", async () => {
     const text = `{\n  "mcpServers": { "docs": { "command": "x",\n    "env": { "T": "${ref("DOCS_TOKEN")}" } } }\n}`;
     expect(await refusalOf(() => load(text))).toEqual({
       code: "config_variable",
       message: "toolgate.json:3:14: `mcpServers.docs.env.T` needs the variable `DOCS_TOKEN`, which is not set",
-      hint: "set `DOCS_TOKEN`", // nobody should write a default for a secret
+      hint: "set `DOCS_TOKEN`", // no default is suggested: a secret should not be written into the file
     });
     expect(await refusalOf(() => load(text.replace("DOCS_TOKEN", "DOCS_ROOT")))).toMatchObject({
       hint: `set \`DOCS_ROOT\`, or give a default: \`${ref("DOCS_ROOT", "default")}\``,
@@ -232,7 +232,7 @@ describe("variables", () => {
   });
 
   it.each([ref("env:TOKEN"), ref("input:key"), "${TOKEN", ref("TOKEN-x"), `${ref("workspaceFolder")}/x`])(
-    "V4: %s is not passed on as it stands",
+    "%s is not passed on unchanged (variables-4)",
     async (text) => {
       const { code, message } = await refusalOf(() => load(JSON.stringify({ model: text })));
       expect(code).toBe("config_variable");
@@ -401,7 +401,7 @@ describe("mistakes", () => {
       "keep one, or rename one",
     ],
   ];
-  it.each(mistakes)("R1: %s", async (text, message, hint) => {
+  it.each(mistakes)("%s (config-1)", async (text, message, hint) => {
     expect(await refusalOf(() => load(text))).toEqual({
       code: "config_invalid",
       message: `toolgate.json:${message}`,
@@ -409,7 +409,7 @@ describe("mistakes", () => {
     });
   });
 
-  it("R2: what stands in a variable is not quoted when it is wrong", async () => {
+  it("what stands in a variable is not quoted when it is wrong (config-2)", async () => {
     const hidden = "canary-of-the-environment";
     for (const text of [
       `{ "store": { "kind": "${ref("V")}" } }`,

@@ -1,4 +1,4 @@
-// Names of servers: labels for people and for rules, never two for one thing.
+// Which names of servers are refused, alone and together.
 
 import { describe, expect, it } from "vitest";
 import { load, refusalOf } from "./support.js";
@@ -10,7 +10,7 @@ const config = (names: readonly string[], serverName?: string) =>
   });
 const refused = async (...names: string[]) => (await refusalOf(() => load(config(names)))).message;
 
-describe("S3: two names that could give two tools one alias", () => {
+describe("two names that could give two tools one alias (config-server-3)", () => {
   it.each([
     ["equal once mapped", "docs.one", "docs_one"],
     ["equal once mapped, no Latin letter left", "数据", "文档"],
@@ -34,7 +34,7 @@ describe("S3: two names that could give two tools one alias", () => {
   });
 });
 
-describe("S2: names that are refused", () => {
+describe("names that are refused (config-server-2)", () => {
   it.each([
     ["local", "has the name of toolgate's own tools"],
     ["", "has no name"],
@@ -63,7 +63,7 @@ describe("S2: names that are refused", () => {
   });
 });
 
-it("S2: without a pattern a name is a label like any other", () => {
+it("without a pattern a name is a label like any other (config-server-2)", () => {
   const names = ["../docs", "My Server", "constructor", "获取", "a.b"];
   expect(Object.keys(load(config(names)).config.mcpServers)).toEqual(names);
 });

@@ -1,4 +1,4 @@
-// A configuration file that cannot be read, or is no JSON: one clear line each.
+// A configuration file that cannot be read, or that is no JSON, is refused in one clear line.
 
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -83,7 +83,7 @@ describe("bytes", () => {
 });
 
 describe("text", () => {
-  it("R1: a syntax error says line and column, also as data", async () => {
+  it("a syntax error says line and column, also as data (config-1)", async () => {
     expect(await refused('{\n  "model": "x"\n  "scope": "y"\n}')).toEqual({
       code: "config_invalid",
       message: 'F:3:3: expected `,` or `}`, found `"`',
@@ -93,7 +93,8 @@ describe("text", () => {
     expect((error as ToolgateError).data).toEqual({ path: file, line: 3, column: 3 });
   });
 
-  it("C160: a server that stands there twice", async () => {
+  // Two servers had one name: JSON.parse kept the last one, without a warning.
+  it("a server that is named twice (json-2)", async () => {
     const text = '{ "mcpServers": {\n  "docs": { "command": "a" },\n  "docs": { "command": "b" }\n} }';
     expect(await refused(text)).toMatchObject({
       code: "config_invalid",
@@ -110,7 +111,7 @@ describe("text", () => {
   });
 
   it.each(["", "\uFEFF", "  \r\n", "{}", "// nothing yet\n", '{ "mcpServers": {} }'])(
-    "C162, R4: %j is a configuration without servers",
+    "%j is a configuration without servers (config-4)",
     async (text) => {
       await writeFile(file, text);
       const { config, findings } = await readConfig(file, {});
@@ -119,7 +120,8 @@ describe("text", () => {
     },
   );
 
-  it("C159: relative paths are relative to the file, from wherever it is named", async () => {
+  // A server worked in a shell and failed under its host, because its folder was relative to another place.
+  it("relative paths are relative to the file, from wherever it is named", async () => {
     await mkdir(join(folder, "srv"), { recursive: true });
     const servers = {
       own: { command: "node" },

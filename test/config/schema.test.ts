@@ -110,7 +110,7 @@ describe("the configurations that come with toolgate", () => {
   });
 });
 
-/** Keys of objects that stand in the schema without a description. */
+/** Keys that have no description in the schema. */
 function undescribed(schema: unknown, path: string): string[] {
   if (typeof schema !== "object" || schema === null) return [];
   const node = schema as { properties?: Record<string, Record<string, unknown>> };

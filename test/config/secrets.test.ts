@@ -6,7 +6,7 @@ import { load, ref } from "./support.js";
 const secrets = (value: unknown, env: Record<string, string> = {}) => load(JSON.stringify(value), env).config.secrets;
 const server = (value: unknown, env: Record<string, string> = {}) => secrets({ mcpServers: { s: value } }, env);
 
-describe("K1: secret by where it stands", () => {
+describe("secret by where it stands (secrets-1)", () => {
   it("what was filled in from the environment, wherever", () => {
     const env = { ONE: "first-value", TWO: "second-value-2" };
     expect(server({ command: "x", args: [`--x=${ref("ONE")}`], env: { N: ref("TWO") } }, env)).toEqual([
@@ -50,11 +50,11 @@ describe("K1: secret by where it stands", () => {
   });
 });
 
-it("K2: values shorter than 6 characters are not redacted", () => {
+it("values shorter than 6 characters are not redacted (secrets-2)", () => {
   expect(server({ command: "x", env: { TOKEN: "12345", KEY: "123456" } })).toEqual(["123456"]);
   expect(secrets({ model: ref("V") }, { V: "12345" })).toEqual([]);
 });
 
-it("K3: what every session has is no secret", () => {
+it("what every session has is no secret (secrets-3)", () => {
   expect(server({ command: "x", args: [`${ref("HOME")}/data`] }, { HOME: "/home/somebody" })).toEqual([]);
 });

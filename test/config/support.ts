@@ -5,12 +5,12 @@ import { type Loaded, resolveConfig } from "../../src/adapters/config/load.js";
 import type { Environment } from "../../src/adapters/config/variables.js";
 import { ToolgateError } from "../../src/contracts/index.js";
 
-/** `${name}` or `${name:-fallback}`, as it stands in a file. */
+/** The text `${name}` or `${name:-fallback}`, as a file has it. */
 export function ref(name: string, fallback?: string): string {
   return fallback === undefined ? `\${${name}}` : `\${${name}:-${fallback}}`;
 }
 
-/** Reads a text as if it stood in `/srv/app/toolgate.json`. */
+/** Reads a text as if it were the file `/srv/app/toolgate.json`. */
 export function load(text: string, env: Environment = {}): Loaded {
   const parsed = parseStrictJson(text, { comments: true, whenEmpty: {} });
   if (!parsed.ok) throw new Error(`the test's own text is no JSON: ${parsed.problem}`);
@@ -23,7 +23,7 @@ export interface Refusal {
   readonly hint: string;
 }
 
-/** What `action` refuses with. Anything but a `ToolgateError` fails the test. */
+/** The `ToolgateError` that `action` throws. Any other error, or none, fails the test. */
 export async function refusalOf(action: () => unknown): Promise<Refusal> {
   try {
     await action();

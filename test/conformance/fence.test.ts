@@ -8,8 +8,8 @@ import { type BaseCheckpointSaver, emptyCheckpoint, uuid6 } from "@langchain/lan
 import Database from "better-sqlite3";
 import pg from "pg";
 import { afterEach, describe, expect, it } from "vitest";
-import { createSqliteLedger, sqliteHolds } from "../../src/adapters/sqlite/ledger.js";
 import { openCheckpointer } from "../../src/adapters/sqlite/checkpointer.js";
+import { createSqliteLedger, sqliteHolds } from "../../src/adapters/sqlite/ledger.js";
 import { type Owner, RUN } from "../../src/contracts/index.js";
 import type { Ledger } from "../../src/ledger/port.js";
 import { hosts } from "../postgres/hosts.js";

@@ -2,7 +2,7 @@
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createMemoryLedger } from "../../src/adapters/memory/tables.js";
+import { createMemoryLedger } from "../../src/adapters/memory/ledger.js";
 import { createSqliteLedger } from "../../src/adapters/sqlite/ledger.js";
 import type { Ledger, LedgerDeps } from "../../src/ledger/port.js";
 import { type Model, steps } from "./ledger-steps.js";

@@ -166,7 +166,9 @@ const settle = fc
         const id = recent(model, back);
         const row = await ledger.row(id);
         const fence = (row?.fence ?? 0) - behind;
-        const settlement = { operationId: id, fence, outcome, sent: row?.sent ?? false };
+        const ran = row?.state !== "claimed" || outcome.status === "rejected" || outcome.status === "unavailable";
+        const fit = ran ? outcome : UNAVAILABLE; // nothing that was never sent can have ended in another way
+        const settlement = { operationId: id, fence, outcome: fit, sent: row?.sent ?? false };
         return when === "late" ? ledger.settleLate(settlement) : ledger.settle(settlement);
       }),
   );

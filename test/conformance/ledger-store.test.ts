@@ -3,12 +3,12 @@
 import Database from "better-sqlite3";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { openStore } from "../../src/adapters/sqlite/open.js";
 import { createSqliteLedger } from "../../src/adapters/sqlite/ledger.js";
+import { openStore } from "../../src/adapters/sqlite/open.js";
 import { sqliteTables } from "../../src/adapters/sqlite/tables.js";
-import type { Question, Tables } from "../../src/ledger/tables.js";
 import { type OperationRow, sha256, type Verdict } from "../../src/contracts/index.js";
 import type { ModelRequestRecord } from "../../src/ledger/port.js";
+import type { Question, Tables } from "../../src/ledger/tables.js";
 import { modelRequests, questionsAbout, rows } from "./ledger-values.js";
 import { OK, operation, propose, query, run, SNAPSHOT, type World, world } from "./ledger-world.js";
 

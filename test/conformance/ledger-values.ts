@@ -1,20 +1,24 @@
 // Arbitrary nouns for properties: anything the contracts allow, within the sizes a test can afford.
 
 import fc from "fast-check";
-import type { Question } from "../../src/ledger/tables.js";
 import {
+  type ClaimedRow,
+  type DispatchingRow,
   type Operation,
   type OperationRow,
   type Outcome,
   OutcomeBy,
   OutcomeStatus,
   type Owner,
+  type ProposedRow,
   ReadBackFound,
   RejectedReason,
   SettledReason,
+  type SettledRow,
   type Verdict,
 } from "../../src/contracts/index.js";
 import type { ModelRequestRecord } from "../../src/ledger/port.js";
+import type { Question } from "../../src/ledger/tables.js";
 
 const hex = fc.constantFrom(..."0123456789abcdef");
 export const digests = fc.array(hex, { minLength: 64, maxLength: 64 }).map((digits) => digits.join(""));
@@ -106,32 +110,69 @@ const outcomes: fc.Arbitrary<Outcome> = some<Outcome>(
   ["status", "reason", "by", "message"],
 );
 
-export const rows: fc.Arbitrary<OperationRow> = some<OperationRow>(
-  {
-    operation: operations,
-    threadId: text,
-    scope: text,
-    turnId: text,
-    toolDigest: fc.option(digests),
-    state: fc.constantFrom("proposed", "claimed", "dispatching", "settled"),
-    outcome: outcomes,
-    result: fc.record({ ref: text, bytes: fc.nat(), sha256: digests }, { noNullPrototype: true }),
-    owner: owners,
-    leaseUntil: time,
-    fence: fc.nat(9),
-    attempt: fc.nat(9),
-    seq: fc.integer({ min: 1, max: 999 }),
-    sent: fc.boolean(),
-    sentAt: time,
-    settledAt: time,
-    createdAt: time,
-    replacedBy: digests,
-    resolution: some<NonNullable<OperationRow["resolution"]>>(
-      { type: fc.constantFrom("happened", "did_not_happen", "leave"), by: text, at: time, note: text },
-      ["type", "by", "at"],
-    ),
-  },
-  ["operation", "threadId", "scope", "turnId", "toolDigest", "state", "fence", "attempt", "sent", "createdAt"],
+const everyRow = {
+  operation: operations,
+  threadId: text,
+  scope: text,
+  turnId: text,
+  toolDigest: fc.option(digests),
+  fence: fc.nat(9),
+  attempt: fc.nat(9),
+  seq: fc.integer({ min: 1, max: 999 }),
+  createdAt: time,
+};
+const always: (keyof ProposedRow)[] = [
+  "operation",
+  "threadId",
+  "scope",
+  "turnId",
+  "toolDigest",
+  "fence",
+  "attempt",
+  "createdAt",
+  "state",
+  "sent",
+];
+const held = { owner: owners, leaseUntil: time };
+
+/** Rows of every state, each with what a row of that state may have. */
+export const rows: fc.Arbitrary<OperationRow> = fc.oneof(
+  some<ProposedRow>(
+    { ...everyRow, state: fc.constant("proposed" as const), sent: fc.constant(false as const) },
+    always,
+  ),
+  some<ClaimedRow>(
+    { ...everyRow, ...held, state: fc.constant("claimed" as const), sent: fc.constant(false as const) },
+    [...always, "owner", "leaseUntil"],
+  ),
+  some<DispatchingRow>(
+    {
+      ...everyRow,
+      ...held,
+      state: fc.constant("dispatching" as const),
+      sent: fc.constant(true as const),
+      sentAt: time,
+    },
+    [...always, "owner", "leaseUntil", "sentAt"],
+  ),
+  some<SettledRow>(
+    {
+      ...everyRow,
+      ...held,
+      state: fc.constant("settled" as const),
+      outcome: outcomes,
+      result: fc.record({ ref: text, bytes: fc.nat(), sha256: digests }, { noNullPrototype: true }),
+      sent: fc.boolean(),
+      sentAt: time,
+      settledAt: time,
+      replacedBy: digests,
+      resolution: some<NonNullable<SettledRow["resolution"]>>(
+        { type: fc.constantFrom("happened", "did_not_happen", "leave"), by: text, at: time, note: text },
+        ["type", "by", "at"],
+      ),
+    },
+    [...always, "outcome", "settledAt"],
+  ),
 );
 
 const verdicts: fc.Arbitrary<Verdict> = some<Verdict>(

@@ -9,6 +9,7 @@ import {
   type Outcome,
   type Owner,
   operationId,
+  outcomeOf,
   type Proposal,
   sha256,
   type Verdict,
@@ -248,7 +249,7 @@ export async function rowOf({ ledger }: World, of: Pick<Operation, "id">): Promi
 export async function stands(at: World, of: Pick<Operation, "id">): Promise<string> {
   const row = await at.ledger.row(of.id);
   if (!row) return "no row";
-  return row.outcome ? `${row.outcome.status} (${row.outcome.reason}) by ${row.outcome.by}` : row.state;
+  return outcomeOf(row) ? `${outcomeOf(row)?.status} (${outcomeOf(row)?.reason}) by ${outcomeOf(row)?.by}` : row.state;
 }
 
 /** A claim in one line. */

@@ -1,4 +1,4 @@
-import { createMemoryLedger } from "../../src/adapters/memory/tables.js";
+import { createMemoryLedger } from "../../src/adapters/memory/ledger.js";
 import { createSqliteLedger } from "../../src/adapters/sqlite/ledger.js";
 import { ledgerSuite } from "./ledger.js";
 import { postgresWorlds } from "./postgres-worlds.js";

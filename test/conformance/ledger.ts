@@ -1,7 +1,7 @@
 // What every ledger adapter must do: the invariants L1 to L7 of the port, with a clock and owners in the test's hands.
 
 import { describe, expect, it } from "vitest";
-import { rejected, sha256 } from "../../src/contracts/index.js";
+import { outcomeOf, rejected, type SettledRow, sha256 } from "../../src/contracts/index.js";
 import {
   approve,
   askOne,
@@ -126,7 +126,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       expect(await claimOne(at, load)).toEqual({ kind: "claimed", operationId: load.id, fence: 2, attempt: 2 });
       const row = await rowOf(at, load);
       expect(row).toMatchObject({ state: "claimed", sent: false });
-      expect(row.outcome ?? row.sentAt ?? row.settledAt).toBeUndefined();
+      expect(outcomeOf(row) ?? (row as SettledRow).sentAt ?? (row as SettledRow).settledAt).toBeUndefined();
     });
 
     it("L1 an unavailable write is claimed again only if it never reached dispatching", async () => {
@@ -135,7 +135,8 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       await claimOne(at, never);
       await at.ledger.settle({ operationId: never.id, fence: 1, outcome: UNAVAILABLE, sent: false });
       expect(await claimOne(at, never)).toMatchObject({ kind: "claimed", fence: 2, attempt: 2, seq: 2 });
-      await at.ledger.settle({ operationId: never.id, fence: 2, outcome: FAILED, sent: false });
+      await at.ledger.begin(never.id, 2);
+      await at.ledger.settle({ operationId: never.id, fence: 2, outcome: FAILED, sent: true });
 
       await send(at, reached);
       await at.ledger.settle({ operationId: reached.id, fence: 1, outcome: UNAVAILABLE, sent: false });
@@ -182,9 +183,9 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       await run(at, done, OK);
       at.clock.now += 5_000;
       await at.ledger.renew(owner("a"), LEASE);
-      expect((await rowOf(at, mine)).leaseUntil).toBe(START + 5_000 + LEASE);
-      expect((await rowOf(at, other)).leaseUntil).toBe(START + LEASE);
-      expect((await rowOf(at, done)).leaseUntil).toBe(START + LEASE);
+      expect(((await rowOf(at, mine)) as SettledRow).leaseUntil).toBe(START + 5_000 + LEASE);
+      expect(((await rowOf(at, other)) as SettledRow).leaseUntil).toBe(START + LEASE);
+      expect(((await rowOf(at, done)) as SettledRow).leaseUntil).toBe(START + LEASE);
     });
   });
 
@@ -287,7 +288,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
         expect(await at.ledger.row(save.id)).toBeUndefined();
         expect(await at.ledger.rows("p1")).toEqual([]);
       }
-      expect((await at.ledger.operations("t2")).map((row) => row.outcome?.reason)).toEqual(["other_thread"]);
+      expect((await at.ledger.operations("t2")).map((row) => outcomeOf(row)?.reason)).toEqual(["other_thread"]);
       expect(await claimOne(at, save)).toMatchObject({ kind: "claimed", fence: 1 });
       const before = await rowOf(at, save);
       expect(said(await claimOne(at, save, { threadId: "t2" }))).toBe("rejected (other_thread) by host");
@@ -301,7 +302,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       const outcome = rejected("withdrawn", "host", "it was withdrawn");
       const foreign = { operation: save, threadId: "t2", scope: "local", turnId: "turn-9", toolDigest: TOOL };
       const [row] = await at.ledger.refuse([{ ...foreign, outcome }]);
-      expect(row?.outcome?.reason).toBe("other_thread");
+      expect(outcomeOf(row)?.reason).toBe("other_thread");
       const asked = await askOne(at, save, { threadId: "t2" });
       expect(await at.ledger.request(asked.request.approvalId)).toBeUndefined();
       expect(await at.ledger.answer([{ verdict: verdict(asked) }])).toEqual([{ kind: "not_found" }]);
@@ -861,7 +862,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
         { kind: "expired" },
       ]);
       expect(await stands(at, asked)).toBe("rejected (expired) by expiry");
-      expect((await rowOf(at, asked)).outcome?.message).toContain("it was not run");
+      expect(outcomeOf(await rowOf(at, asked))?.message).toContain("it was not run");
     });
 
     it("a clock set back does not reopen an expired question (C132)", async () => {
@@ -1184,7 +1185,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       const row = await at.ledger.readBack(save.id, { tool: "mcp__s__look", found, detail: "it said so" });
       expect(await stands(at, save)).toBe(expected);
       const readBack = { tool: "mcp__s__look", found, detail: "it said so", at: START + 500 };
-      expect(row?.outcome?.evidence).toEqual({ attempted: true, how: "deadline", readBack });
+      expect(outcomeOf(row)?.evidence).toEqual({ attempted: true, how: "deadline", readBack });
       expect(await rowOf(at, save)).toEqual(row);
     });
 
@@ -1266,6 +1267,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       expect(await at.ledger.resolve(save.id, "happened", by)).toEqual({ kind: "not_found" });
       await claimOne(at, save);
       expect(await at.ledger.resolve(save.id, "happened", by)).toEqual({ kind: "not_found" });
+      await at.ledger.begin(save.id, 1);
       await at.ledger.settle({ operationId: save.id, fence: 1, outcome: FAILED, sent: true });
       expect(await at.ledger.resolve(save.id, "happened", by)).toMatchObject({ kind: "already_settled" });
     });

@@ -1,12 +1,12 @@
 // Ledgers and result stores on one Postgres server for the tests of a file, each on tables that are empty.
 
 import { afterAll, beforeAll } from "vitest";
-import { createLedger } from "../../src/ledger/ledger.js";
-import type { Store } from "../../src/ledger/tables.js";
 import { type Connection, connect } from "../../src/adapters/postgres/connection.js";
 import { postgresResults } from "../../src/adapters/postgres/results.js";
 import { postgresStore } from "../../src/adapters/postgres/store.js";
+import { createLedger } from "../../src/ledger/ledger.js";
 import type { Ledger, LedgerDeps } from "../../src/ledger/port.js";
+import type { Store } from "../../src/ledger/tables.js";
 import type { ResultStore } from "../../src/observation/results.js";
 import { startPostgres, type TestPostgres } from "../support/postgres.js";
 

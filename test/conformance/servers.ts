@@ -1,6 +1,6 @@
-// What every adapter of the `Servers` port must do, whatever it is made of: run over each transport and protocol revision.
+// What every adapter of the `Servers` port must do, over each transport and protocol revision.
 //
-// The adapter is made by a factory from configs. The servers are real ones; what reached them is read from their log.
+// A factory makes the adapter from configurations. The servers are real, and their log tells what reached them.
 //
 //   S1–S5 as in `src/contracts/servers.ts`.
 
@@ -52,7 +52,7 @@ export function serversConformance(make: ServersFactory, ways: readonly Way[] = 
     });
     afterAll(() => world.end());
 
-    /** Sends, and names the operation so that its traces are found in the server's log. */
+    /** Sends a call under an operation id, by which the server's log shows what became of it. */
     function call(operation: string, more: Partial<CallRequest>) {
       return connection.call(asks({ meta: { "toolgate/operationId": operation }, ...more }));
     }
@@ -88,7 +88,7 @@ export function serversConformance(make: ServersFactory, ways: readonly Way[] = 
       expect(servers.names).toEqual(["one"]);
     });
 
-    test("S3: pages come raw, one at a time, odd tools included; an empty cursor is a cursor", async () => {
+    test("pages come raw, one at a time, odd tools included; an empty cursor is a cursor (S3)", async () => {
       expect(await connection.listPage(undefined, 5_000, 100_000)).toMatchObject({
         ok: true,
         tools: page.tools,
@@ -101,7 +101,7 @@ export function serversConformance(make: ServersFactory, ways: readonly Way[] = 
       expect(world.log("listed").map(({ cursor }) => cursor)).toEqual([null, "", "two"]);
     });
 
-    test("a changed list raises the generation and is told", async () => {
+    test("a changed list raises the generation and is told (pool-3)", async () => {
       const before = servers.generation("one");
       const told = new Promise((resolve) => {
         servers.onEvent((event) => event.kind === "list_changed" && resolve(event.server));
@@ -122,7 +122,7 @@ export function serversConformance(make: ServersFactory, ways: readonly Way[] = 
     test.each([
       ["timeoutLike", { code: -32001, message: "Request timed out", data: { timeout: 5 } }],
       ["closedLike", { code: -32000, message: "Connection closed" }],
-    ])("S1: a server that answers with the error of a lost connection has answered (%s)", async (tool, error) => {
+    ])("a server that answers with the error of a lost connection has answered (%s) (S1)", async (tool, error) => {
       expect(await call(tool, { tool }).evidence).toMatchObject({
         attempted: true,
         how: "response",
@@ -130,18 +130,21 @@ export function serversConformance(make: ServersFactory, ways: readonly Way[] = 
       });
     });
 
-    test.each(["mismatch", "more"])("S2: an answer that asks for the request again gets none (%s)", async (tool) => {
-      const { response, how } = await call(tool, { tool }).evidence;
-      expect(how).toBe("response");
-      expect(response).toMatchObject(
-        tool === "mismatch"
-          ? { error: { code: -32020 } }
-          : { result: { resultType: "input_required", requestState: "abc" } },
-      );
-      expect(seen(tool).filter(({ event }) => event === "accepted")).toHaveLength(1);
-    });
+    test.each(["mismatch", "more"])(
+      "an answer that asks for the request again gets none (%s) (S2) (http-2)",
+      async (tool) => {
+        const { response, how } = await call(tool, { tool }).evidence;
+        expect(how).toBe("response");
+        expect(response).toMatchObject(
+          tool === "mismatch"
+            ? { error: { code: -32020 } }
+            : { result: { resultType: "input_required", requestState: "abc" } },
+        );
+        expect(seen(tool).filter(({ event }) => event === "accepted")).toHaveLength(1);
+      },
+    );
 
-    test("S3: a result no SDK accepts is evidence as it came", async () => {
+    test("a result no SDK accepts is evidence as it came (S3)", async () => {
       expect((await call("strange", { tool: "strange" }).evidence).response).toMatchObject({
         result: { content: [{ type: "hologram", x: 1 }], structuredContent: [1] },
       });
@@ -151,23 +154,27 @@ export function serversConformance(make: ServersFactory, ways: readonly Way[] = 
       });
     });
 
-    test("C064: a result nested too deep to be written out again is measured, not a crash", async () => {
+    // `JSON.parse` takes 50,000 nested brackets; `JSON.stringify` throws at about 5,000. The result came in and could not be saved.
+    test("a result nested too deep to be written out again is measured, not a crash", async () => {
       const { how, bytes } = await call("deep", { tool: "deep" }).evidence;
       expect({ how, bytes }).toEqual({ how: "response", bytes: 20_022 });
     });
 
-    test.each(["huge", "enormous"])("a result above `maxBytes` is not kept, and others go on (%s)", async (tool) => {
-      const [big, small] = await Promise.all([
-        call(tool, { tool }).evidence,
-        call(`beside ${tool}`, { keepListeningMs: 0 }).evidence,
-      ]);
-      expect(big).toMatchObject({ attempted: true, how: "response", tooLarge: true });
-      expect(big.bytes).toBeGreaterThan(100_000);
-      expect(big).not.toHaveProperty("response");
-      expect(small.how).toBe("response");
-    });
+    test.each(["huge", "enormous"])(
+      "a result above `maxBytes` is not kept, and others go on (%s) (pending-request-2)",
+      async (tool) => {
+        const [big, small] = await Promise.all([
+          call(tool, { tool }).evidence,
+          call(`beside ${tool}`, { keepListeningMs: 0 }).evidence,
+        ]);
+        expect(big).toMatchObject({ attempted: true, how: "response", tooLarge: true });
+        expect(big.bytes).toBeGreaterThan(100_000);
+        expect(big).not.toHaveProperty("response");
+        expect(small.how).toBe("response");
+      },
+    );
 
-    test("S4: a write is not cancelled at its deadline and its late answer is heard", async () => {
+    test("a write is not cancelled at its deadline and its late answer is taken (S4) (connection-1)", async () => {
       const { evidence, late } = call("late", { tool: "late", deadlineMs: 150, keepListeningMs: 5_000 });
       const { attempted, how, response } = await evidence;
       expect({ attempted, how, response }).toEqual({ attempted: true, how: "deadline", response: undefined });
@@ -176,7 +183,7 @@ export function serversConformance(make: ServersFactory, ways: readonly Way[] = 
       expect(cancelled("late")).toBe(false);
     });
 
-    test("S4: without an answer the listening ends in time", async () => {
+    test("without an answer the listening ends in time (S4)", async () => {
       const { evidence, late } = call("never", { tool: "late", deadlineMs: 100, keepListeningMs: 100 });
       expect((await evidence).how).toBe("deadline");
       expect(await late).toBeUndefined();
@@ -184,7 +191,8 @@ export function serversConformance(make: ServersFactory, ways: readonly Way[] = 
       expect(cancelled("never")).toBe(false);
     });
 
-    test("C078: one call at its deadline leaves the others and the connection alone", async () => {
+    // A slow tool was taken for a dead server: the client reconnected and sent the call a second time.
+    test("one call at its deadline leaves the others and the connection alone", async () => {
       const [slow, quick] = await Promise.all([
         call("slow one", { tool: "never", deadlineMs: 100 }).evidence,
         call("quick one", { tool: "late", deadlineMs: 5_000 }).evidence,
@@ -194,7 +202,8 @@ export function serversConformance(make: ServersFactory, ways: readonly Way[] = 
       expect(world.log("started")).toHaveLength(1);
     });
 
-    test("C081: a cancelled read says so at once, and that it was sent", async () => {
+    // Servers often go on after a cancel, so a call that was cancelled after it was sent may still have happened.
+    test("a cancelled read says so at once, and that it was sent", async () => {
       const stop = new AbortController();
       const { evidence, late } = call("stopped", { tool: "late", signal: stop.signal });
       await vi.waitFor(() => expect(seen("stopped")).not.toEqual([]));
@@ -238,7 +247,7 @@ export function serversConformance(make: ServersFactory, ways: readonly Way[] = 
       expect(seen(how)).toEqual([]);
     });
 
-    test("concurrent connects share one attempt, and its connection is returned from then on", async () => {
+    test("concurrent connects share one attempt, and its connection is returned from then on (pool-1)", async () => {
       const again = await Promise.all([servers.connect("one"), servers.connect("one")]);
       expect(again.map((result) => result.ok && result.connection === connection)).toEqual([true, true]);
       expect(world.log("started")).toHaveLength(1);
@@ -249,8 +258,8 @@ export function serversConformance(make: ServersFactory, ways: readonly Way[] = 
       expect(servers.connection("two")).toBeUndefined();
     });
 
-    // Last: it ends the connection that the tests above share.
-    test("`close` waits for a write's answer, ends everything, and may be called twice", async () => {
+    // This test must be the last, because it ends the connection that the tests above share.
+    test("`close` waits for a write's answer, ends everything, and may be called twice (pool-4)", async () => {
       const { evidence } = call("last", { tool: "late" });
       await vi.waitFor(() => expect(seen("last")).not.toEqual([]));
       await Promise.all([servers.close(), servers.close()]);

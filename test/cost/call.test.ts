@@ -9,23 +9,19 @@ beforeAll(async () => {
   cost = await measureCost({ command: process.execPath, args: [serverFile("deploy")] });
 });
 
-// Every write transaction waits for the disk today: 13 a call and 23 a turn, though few of them precede a send.
-test.fails("a call within a turn waits for the disk at most 4 times", () => {
+test("a call within a turn waits for the disk at most 4 times", () => {
   expect(cost.call.fsyncs).toBeLessThanOrEqual(4);
 });
 
-// As above.
-test.fails("a user turn of one call waits for the disk at most 7 times", () => {
+test("a user turn of one call waits for the disk at most 7 times", () => {
   expect(cost.turn.fsyncs).toBeLessThanOrEqual(7);
 });
 
-// What a batch is judged by is read piece by piece in every node today: 15 reads a call.
-test.fails("a call within a turn reads the ledger at most 5 times", () => {
+test("a call within a turn reads the ledger at most 5 times", () => {
   expect(cost.call.ledgerReads).toBeLessThanOrEqual(5);
 });
 
-// The same arguments are checked again in gate, execute and observe today: 3 trips a call.
-test.fails("a call within a turn asks the schema worker once", () => {
+test("a call within a turn asks the schema worker once", () => {
   expect(cost.call.workerTrips).toBeLessThanOrEqual(1);
 });
 

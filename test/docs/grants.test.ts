@@ -1,4 +1,4 @@
-// docs/grants.md: the code it shows is taken out of it and run against grants, good and bad.
+// Runs the code that docs/grants.md shows against valid and invalid grants.
 
 import { spawnSync } from "node:child_process";
 import { createHmac } from "node:crypto";
@@ -42,33 +42,33 @@ function signed(payload: object, head: object = header, key = secret, hash = "sh
   return `${body}.${createHmac(hash, key).update(body).digest("base64url")}`;
 }
 
-const good = signed(claims);
-const [goodHeader, goodBody, goodSignature] = good.split(".") as [string, string, string];
+const valid = signed(claims);
+const [validHeader, validBody, validSignature] = valid.split(".") as [string, string, string];
 const changed = (changes: object): string => signed({ ...claims, ...changes });
-/** The last character has two bits that count for nothing. */
+/** The last character of a base64url text has two bits that are not part of the data. */
 const otherEnding = (token: string): string =>
   token.slice(0, -1) +
   "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".charAt(
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".indexOf(token.slice(-1)) ^ 1,
   );
 
-/** What is wrong with it, and what the shown code says to it: undefined is yes. */
+/** What is wrong with a grant, the grant, and what the shown code answers: undefined means that it is valid. */
 const grants: readonly (readonly [what: string, grant: string, says: string | undefined])[] = [
-  ["a grant", good, undefined],
+  ["a grant", valid, undefined],
   ["one that a rule allowed", changed({ approver: null }), undefined],
   ["one with more claims", changed({ extra: [1] }), undefined],
   ["one of this second", changed({ iat: now, exp: now + 60 }), undefined],
   ["another secret", signed(claims, header, "x".repeat(32)), "signature"],
-  ["changed claims", `${goodHeader}.${encoded({ ...claims, thread: "t2" })}.${goodSignature}`, "signature"],
-  ["no signature", `${goodHeader}.${goodBody}.`, "signature"],
-  ["two parts", `${goodHeader}.${goodBody}`, "signature"],
-  ["one part", goodHeader, "signature"],
+  ["changed claims", `${validHeader}.${encoded({ ...claims, thread: "t2" })}.${validSignature}`, "signature"],
+  ["no signature", `${validHeader}.${validBody}.`, "signature"],
+  ["two parts", `${validHeader}.${validBody}`, "signature"],
+  ["one part", validHeader, "signature"],
   ["nothing", "", "signature"],
-  ["a fourth part", `${good}.x`, "signature"],
-  ["a space", `${good} `, "signature"],
-  ["padding", `${good}=`, "signature"],
-  ["another way to write the signature", otherEnding(good), "signature"],
-  ["alg none", `${encoded({ ...header, alg: "none" })}.${goodBody}.`, "signature"],
+  ["a fourth part", `${valid}.x`, "signature"],
+  ["a space", `${valid} `, "signature"],
+  ["padding", `${valid}=`, "signature"],
+  ["another way to write the signature", otherEnding(valid), "signature"],
+  ["alg none", `${encoded({ ...header, alg: "none" })}.${validBody}.`, "signature"],
   ["alg none, signed", signed(claims, { ...header, alg: "none" }), "header"],
   ["HS512", signed(claims, { ...header, alg: "HS512" }, secret, "sha512"), "signature"],
   ["HS512 in the header only", signed(claims, { ...header, alg: "HS512" }), "header"],

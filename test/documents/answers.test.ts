@@ -3,7 +3,7 @@
 
 import { describe, expect, test } from "vitest";
 import { definitions } from "../../servers/documents/contracts.js";
-import { createMemoryLedger } from "../../src/adapters/memory/tables.js";
+import { createMemoryLedger } from "../../src/adapters/memory/ledger.js";
 import { createOwner } from "../../src/adapters/process/owner.js";
 import type { Ledger } from "../../src/ledger/port.js";
 import { bench, type Turn } from "../support/agent.js";

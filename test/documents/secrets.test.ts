@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { Command } from "@langchain/langgraph";
 import { describe, expect, test } from "vitest";
 import { definitions } from "../../servers/documents/contracts.js";
+import { outcomeOf } from "../../src/contracts/index.js";
 import { type Agent, bench, type Steps } from "../support/agent.js";
 import { answers, call, DONE, desk, KEY, PROTOCOLS, READ, SAVE, SEARCH, said, shippedConfig } from "./desk.js";
 
@@ -194,14 +195,14 @@ describe.each(PROTOCOLS)("G11 S2 over MCP %s", (protocol) => {
       await run(agent, new Command({ resume: { resolutions } }), seen);
     }
     const rows = await agent.toolgate.host.ledger.operations("t1");
-    expect(rows.map(({ operation, outcome }) => `${operation.callId} ${outcome?.status} ${outcome?.reason}`)).toEqual([
+    expect(rows.map((row) => `${row.operation.callId} ${outcomeOf(row)?.status} ${outcomeOf(row)?.reason}`)).toEqual([
       "a.md ok contract",
       "b.md failed contract",
       "c.md ok resolved",
       "d.md ok contract",
       "e.md ok resolved",
     ]);
-    expect(rows.at(-1)?.outcome?.evidence?.detail).toContain("its last words: you sent [redacted]");
+    expect(outcomeOf(rows.at(-1))?.evidence?.detail).toContain("its last words: you sent [redacted]");
     expect(grants()).toHaveLength(5);
     expect(new Set(grants()).size).toBe(5);
     const { "/server.jsonl": log = "", ...found } = await places(agent, seen);

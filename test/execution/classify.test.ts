@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { classify, type Findings, type Terms } from "../../src/execution/classify.js";
 import type { CallEvidence } from "../../src/contracts/servers.js";
+import { classify, type Findings, type Terms } from "../../src/execution/classify.js";
 
 const read: Terms = { effect: "read", errors: "conservative", contract: undefined, outputMismatch: "unknown" };
 const write: Terms = { ...read, effect: "write" };

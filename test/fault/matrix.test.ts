@@ -3,7 +3,7 @@
 // Promises: G4, G5, G6, G7, G8 under crashes.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createMemoryLedger } from "../../src/adapters/memory/tables.js";
+import { createMemoryLedger } from "../../src/adapters/memory/ledger.js";
 import type { Outcome } from "../../src/contracts/index.js";
 import { approve, FAILED, OK, operation, run, TTL, UNKNOWN, world } from "../conformance/ledger-world.js";
 import { startPostgres, type TestPostgres } from "../support/postgres.js";

@@ -4,12 +4,12 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { type BaseCheckpointSaver, Command, MemorySaver } from "@langchain/langgraph";
-import { createOwner } from "../../src/adapters/process/owner.js";
-import { createSqliteLedger } from "../../src/adapters/sqlite/ledger.js";
 import { ScriptedModel } from "../../src/adapters/model/scripted.js";
+import { createOwner } from "../../src/adapters/process/owner.js";
 import { openCheckpointer } from "../../src/adapters/sqlite/checkpointer.js";
-import type { Ledger } from "../../src/ledger/port.js";
+import { createSqliteLedger } from "../../src/adapters/sqlite/ledger.js";
 import { createToolgate } from "../../src/index.js";
+import type { Ledger } from "../../src/ledger/port.js";
 import type { Plan, Point, Said } from "./run-plan.js";
 
 const plan = JSON.parse(process.argv[2] ?? "") as Plan;
@@ -57,16 +57,16 @@ function checkpointer(): BaseCheckpointSaver {
   const saver = openCheckpointer(file);
   const { holdFromStep } = plan;
   if (holdFromStep === undefined) return saver;
-  const [put, getTuple] = [saver.put.bind(saver), saver.getTuple.bind(saver)];
+  const [put, isStored] = [saver.put.bind(saver), saver.isStored.bind(saver)];
   const held = new Set<string>();
   saver.put = async (config, checkpoint, metadata) => {
     if (metadata.step < holdFromStep) return put(config, checkpoint, metadata);
     held.add(checkpoint.id);
     return new Promise(() => {});
   };
-  saver.getTuple = async (config) => {
-    if (held.has(String(config.configurable?.["checkpoint_id"]))) say({ at: "waiting" });
-    return getTuple(config);
+  saver.isStored = async (at) => {
+    if (held.has(at.configurable.checkpoint_id)) say({ at: "waiting" });
+    return isStored(at);
   };
   return saver;
 }

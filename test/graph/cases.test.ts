@@ -6,7 +6,7 @@ import { tool } from "@langchain/core/tools";
 import { Command } from "@langchain/langgraph";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { createMemoryLedger } from "../../src/adapters/memory/tables.js";
+import { createMemoryLedger } from "../../src/adapters/memory/ledger.js";
 import { createOwner } from "../../src/adapters/process/owner.js";
 import type { Ledger } from "../../src/ledger/port.js";
 import { type Agent, bench, type Steps, stdio, type Turn } from "../support/agent.js";

@@ -191,7 +191,7 @@ describe("L8: what a run saves", () => {
     const saver = new Keeping();
     let good = true;
     const mine = { machine: "m", pid: 1, started: "", instance: "i" };
-    const saves = savesOf("t1", { owner: mine, good: () => good } as Lease, async () => {});
+    const saves = savesOf("t1", { owner: mine, valid: () => good } as Lease, async () => {});
     const run = saves.through(saver) as Keeping;
     const config = { configurable: { thread_id: "t1", checkpoint_ns: "" } };
     const put = () => run.put(config, emptyCheckpoint(), { source: "loop", step: 0, parents: {} });

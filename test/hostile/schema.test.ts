@@ -3,11 +3,11 @@ import { createSchemaChecker } from "../../src/adapters/schema/checker.js";
 import { schemaProblem } from "../../src/catalog/index.js";
 import { CatalogLimits, digest, type JsonObject } from "../../src/contracts/index.js";
 
-// Schemas and values made to stop the process that checks them. Each is checked with the process's own loop watched: no
-// gap in it comes near the time the check itself would take.
+// Schemas and values that are built to stop the process that checks them. The tests watch the event loop of the process
+// during the check: it never stands still for as long as the check itself would take.
 
 const checker = createSchemaChecker();
-/** For what must be answered rather than stopped: the machine that runs the tests may be busy. */
+/** For checks that must get an answer, also on a busy machine. */
 const patient = createSchemaChecker({ limitMs: 1_500 });
 afterAll(() => Promise.all([checker.close(), patient.close()]));
 
@@ -25,7 +25,7 @@ function refBomb(count: number): JsonObject {
   return { $ref: `#/$defs/d${count - 1}`, $defs };
 }
 
-/** Doubles at each level of the value: no count of steps in place sees it. */
+/** Doubles the work at each level of the value, which a count of the steps for one value does not see. */
 function nestedBomb(count: number): JsonObject {
   const $defs: JsonObject = { d0: { type: "string" } };
   for (let index = 1; index < count; index++) {
@@ -51,7 +51,7 @@ async function watched<T>(work: Promise<T>): Promise<{ result: T; turns: number 
 }
 
 describe("a schema made to stop the process", () => {
-  it("K11: a pattern that backtracks without end is stopped, and the process goes on meanwhile", async () => {
+  it("a pattern that backtracks without end is stopped, and the process goes on meanwhile (worker-1)", async () => {
     const schema = { type: "string", pattern: "^(a+)+$" };
     expect(schemaProblem(schema, LIMITS)).toBeUndefined();
     const { result, turns } = await watched(check(schema, `${"a".repeat(40)}!`));
@@ -59,14 +59,14 @@ describe("a schema made to stop the process", () => {
     expect(turns).toBeGreaterThan(5);
   });
 
-  it("K10 K11: forty doublings by reference are refused beforehand, and stopped where they were not", async () => {
+  it("forty doublings by reference are refused beforehand, and stopped where they were not (K10) (worker-1)", async () => {
     expect(schemaProblem(refBomb(40), LIMITS)).toBe("its references multiply into more than 10000 steps for one value");
     const { result, turns } = await watched(check(refBomb(40), 5));
     expect(result).toEqual(STOPPED);
     expect(turns).toBeGreaterThan(5);
   });
 
-  it("K11: doublings at every level of the value, which no count in place sees, are stopped", async () => {
+  it("doublings at every level of the value, which no count in place sees, are stopped (worker-1)", async () => {
     expect(schemaProblem(nestedBomb(30), LIMITS)).toBeUndefined();
     let value: unknown = 5;
     for (let level = 0; level < 29; level++) value = [value];
@@ -75,24 +75,24 @@ describe("a schema made to stop the process", () => {
     expect(turns).toBeGreaterThan(5);
   });
 
-  it("K8: nested `allOf` of half a megabyte is refused by its size before anything reads it", () => {
+  it("nested `allOf` of half a megabyte is refused by its size before anything reads it (K8)", () => {
     expect(schemaProblem(nestedAllOf(14), LIMITS)).toMatch(/^it has more than (4096 nodes|131072 bytes)$/);
   });
 
-  it("K10 K11: a schema that applies itself to the same value ends", async () => {
+  it("a schema that applies itself to the same value ends (K10) (worker-1)", async () => {
     const self = { allOf: [{ $ref: "#" }] };
     expect(schemaProblem(self, LIMITS)).toBe("a reference leads back to itself without a step into the value");
     expect(await patient.check(digest(self), self, 1)).toMatchObject({ valid: false, unusable: expect.any(String) });
   });
 
-  it("K11: a check in line behind a stopped one is answered, by a new thread", async () => {
+  it("a check in line behind a stopped one is answered, by a new thread (worker-1)", async () => {
     const slow = patient.check(digest("slow"), { type: "string", pattern: "^(b+)+$" }, `${"b".repeat(40)}!`);
     const next = patient.check(digest("next"), { type: "string" }, 1);
     expect(await slow).toEqual({ valid: false, unusable: "checking took over 1500 ms and was stopped" });
     expect(await next).toEqual({ valid: false, problems: ["/: must be string"] });
   });
 
-  it("K11: a check that needs too much memory ends its thread, not the process", async () => {
+  it("a check that needs too much memory ends its thread, not the process (worker-1) (worker-2)", async () => {
     const small = createSchemaChecker({ limitMs: 10_000, memoryMb: 24 });
     const schema = { contains: { type: "string" } }; // one error kept for each element, until there is a string
     const value = new Array(300_000).fill(1);
@@ -104,7 +104,7 @@ describe("a schema made to stop the process", () => {
     await small.close();
   });
 
-  it("K11: a value that is too deep for the validator is not valid and harms nothing", async () => {
+  it("a value that is too deep for the validator is not valid and harms nothing (worker-1)", async () => {
     const tree = { $defs: { N: { properties: { k: { $ref: "#/$defs/N" } } } }, $ref: "#/$defs/N" };
     const deep = JSON.parse(`${'{"k":'.repeat(200_000)}1${"}".repeat(200_000)}`);
     expect(await patient.check(digest(tree), tree, deep)).toMatchObject({ valid: false });

@@ -1,4 +1,4 @@
-// HTTP servers that refuse, redirect, forget, drop and flood: what the evidence of the one call says.
+// HTTP servers that refuse, redirect, forget sessions, drop connections and flood: what the evidence of a call says.
 
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -59,7 +59,7 @@ describe("a status instead of an answer", () => {
     [404, "HTTP 404"],
     [500, "HTTP 500"],
     [503, "HTTP 503"],
-  ])("%i is seen on this very call and nothing is sent again", async (status, detail) => {
+  ])("%i is seen on this very call and nothing is sent again (http-4)", async (status, detail) => {
     const calls = { act: [{ do: "status", status, body: JSON.stringify(error) }, { do: "answer" }] };
     const config = await world.http({ protocol: "2026-07-28", calls });
     const connection = await connected(world.hub({ one: config }), "one");
@@ -74,12 +74,13 @@ describe("a status instead of an answer", () => {
     expect((await connection.call(asks()).evidence).how).toBe("response");
   });
 
+  // A client followed a 307, sent the body again, and sent the headers to another origin.
   test.each([
     [307, "{{own}}"],
     [308, "{{other}}"],
     [301, "{{own}}"],
     [303, "{{other}}"],
-  ])("C088: %i to %s is not followed, and Authorization stays at home", async (status, location) => {
+  ])("%i to %s is not followed, and Authorization is sent to no other origin (http-1)", async (status, location) => {
     const calls = { act: { do: "status", status, location } };
     const headers = { Authorization: "Bearer hunter2" };
     const config = await world.http({ calls, http: { authorization: "Bearer hunter2" } }, { headers });
@@ -111,13 +112,14 @@ describe("a status instead of an answer", () => {
     [404, "HTTP 404"],
     [500, "HTTP 500"],
     [307, "HTTP 307: redirects are not followed"],
-  ])("S4: %i at the start is a problem of its own", async (initializeStatus, problem) => {
+  ])("%i at the start is a problem of its own", async (initializeStatus, problem) => {
     const config = await world.http({ http: { initializeStatus } });
     expect(await world.hub({ one: config }).connect("one")).toEqual({ ok: false, problem });
   });
 });
 
-test("C084: a session that is gone is said, and the next connect opens another one", async () => {
+// Clients stayed broken after a 404 for an old session, or sent the call again.
+test("a session that is gone is said, and the next connect opens another one", async () => {
   const config = await world.http({ http: { forgetSessionsAfterCalls: 1 } });
   const servers = world.hub({ one: config });
   const connection = await connected(servers, "one");
@@ -136,7 +138,7 @@ test("C084: a session that is gone is said, and the next connect opens another o
   expect((await next.call(asks()).evidence).how).toBe("response");
   expect(world.log("accepted")).toHaveLength(2);
   await servers.close();
-  // The old session's end is told to the server in the background: it may arrive on either side of the new one's start.
+  // The end of the old session is sent in the background, so it may arrive before or after the start of the new one.
   expect(
     world
       .log("session")
@@ -145,21 +147,22 @@ test("C084: a session that is gone is said, and the next connect opens another o
   ).toEqual(["deleted", "forgotten", "opened", "opened", "unknown", "unknown"]);
 });
 
-test("a session that is gone does not take the other calls in flight with it", async () => {
+test("a session that is gone does not take the other calls in flight with it (connection-2)", async () => {
   const calls = { slow: { do: "slow", ms: 1_000 } };
   const config = await world.http({ calls, http: { forgetSessionsAfterCalls: 1 } });
   const servers = world.hub({ one: config });
   const connection = await connected(servers, "one");
   const slow = connection.call(asks({ tool: "slow" })).evidence;
   await vi.waitFor(() => expect(world.log("effect")).toHaveLength(1));
-  expect((await connection.listPage(undefined, 5_000, 100_000)).ok).toBe(true); // the session is forgotten with its end
+  expect((await connection.listPage(undefined, 5_000, 100_000)).ok).toBe(true); // the server forgets the session after this request
   expect((await connection.call(asks()).evidence).sessionGone).toBe(true);
   expect(servers.connection("one")).toBeUndefined();
   expect((await slow).how).toBe("response");
 });
 
 describe("a connection that breaks", () => {
-  test.each(["before-headers", "after-headers", "half-body"])("C076: %s, is lost at once", async (when) => {
+  // A dropped response stream was logged, and the call stayed open for the rest of the session.
+  test.each(["before-headers", "after-headers", "half-body"])("%s, is lost at once", async (when) => {
     const calls = { act: [{ do: "drop", when }, { do: "answer" }] };
     for (const [protocol, format] of [
       ["2025-11-25", "json"],
@@ -186,7 +189,7 @@ describe("a connection that breaks", () => {
   });
 });
 
-test("an answer above the limit is cut off while it comes in, as JSON and as an event", async () => {
+test("an answer above the limit is cut off while it comes in, as JSON and as an event (http-3)", async () => {
   for (const format of ["json", "sse"]) {
     const config = await world.http({
       calls: { act: [{ do: "huge", bytes: 30_000_000 }, { do: "answer" }] },

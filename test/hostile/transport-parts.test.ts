@@ -1,14 +1,14 @@
-// The parts that read what a server sends: the same whatever the chunks, bounded whatever the size.
+// The parts that read what a server sends: their result does not depend on how the bytes are cut, and their memory is bounded.
 
 import type { Transport } from "@modelcontextprotocol/client";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { watchEvents } from "../../src/adapters/mcp/events.js";
-import { Flight, NothingSent } from "../../src/adapters/mcp/flight.js";
 import { LineReader } from "../../src/adapters/mcp/lines.js";
 import { jsonBytes } from "../../src/adapters/mcp/measure.js";
 import { networkFailure } from "../../src/adapters/mcp/network.js";
 import { Observer } from "../../src/adapters/mcp/observe.js";
+import { NothingSent, PendingRequest } from "../../src/adapters/mcp/pending-request.js";
 import { Ring } from "../../src/adapters/mcp/ring.js";
 import { Starts } from "../../src/adapters/mcp/starts.js";
 import { TopLevel } from "../../src/adapters/mcp/toplevel.js";
@@ -37,7 +37,7 @@ describe("lines", () => {
     return { seen, skipped: reader.skipped };
   }
 
-  test("B2: what is no JSON-RPC is skipped and counted", () => {
+  test("what is no JSON-RPC is skipped and counted (lines-2)", () => {
     const text =
       'Starting...\n[1,2]\nnull\n{"level":"info"}\n\r\n{"jsonrpc":"2.0"}\n{"jsonrpc":"2.0","id":1,"result":{}}\r\n';
     expect(read([Buffer.from(text)])).toEqual({ seen: [{ jsonrpc: "2.0", id: 1, result: {} }], skipped: 5 });
@@ -58,7 +58,7 @@ describe("lines", () => {
     );
   });
 
-  test("B1: a line above the limit is dropped by its own id, wherever that stands, and the next line is read", () => {
+  test("a line above the limit is dropped by its own id, wherever that stands, and the next line is read (lines-1)", () => {
     const fill = "x".repeat(500);
     const lines = [
       `{"jsonrpc":"2.0","id":7,"result":{"id":1,"text":"${fill}\\"id\\":2"}}`,
@@ -118,7 +118,7 @@ describe("event streams", () => {
     return { text, seen };
   }
 
-  test("V2: events pass as they are, however cut; one that is claimed is replaced", async () => {
+  test("events pass as they are, however cut; one that is claimed is replaced (events-2)", async () => {
     const before = ': hello\n\nid: 1\nevent: message\r\ndata: {"a":\r\ndata: "é🙂"}\r\n\r\n';
     const mine = 'id: 2\ndata: {"mine":true}\n\n';
     const after = "data: no json\n\n";
@@ -133,7 +133,7 @@ describe("event streams", () => {
     );
   });
 
-  test("V1: one event above the limit ends the stream; many small ones do not", async () => {
+  test("one event above the limit ends the stream; many small ones do not (events-1)", async () => {
     const small = Array.from({ length: 50 }, () => Buffer.from("data: 1\n\n"));
     expect((await pass(small, 20)).seen.at(-1)).toBe("end");
     const big = [Buffer.from(`data: "${"x".repeat(30)}`), Buffer.from('"\n\n')];
@@ -164,16 +164,16 @@ describe("an observed transport", () => {
     return { transport, observer, handed, sent, closed: () => closed };
   }
   const request = (id: number) => ({ jsonrpc: "2.0" as const, id, method: "tools/call", params: {} });
-  const facts = (flight: Flight) => flight.evidence(flight.end ?? "deadline", (text) => text);
+  const facts = (pending: PendingRequest) => pending.evidence(pending.end ?? "deadline", (text) => text);
 
-  test("S2: a second send of one call is refused and seen; the first one is answered", async () => {
+  test("a second send of one call is refused and seen; the first one is answered (observe-1)", async () => {
     const { transport, observer, sent } = taken();
-    const flight = new Flight(1_000, () => true);
-    await observer.run(flight, () => transport.send(request(1)));
-    await expect(observer.run(flight, () => transport.send(request(2)))).rejects.toThrow("second send");
+    const pending = new PendingRequest(1_000, () => true);
+    await observer.run(pending, () => transport.send(request(1)));
+    await expect(observer.run(pending, () => transport.send(request(2)))).rejects.toThrow("second send");
     transport.onmessage?.({ jsonrpc: "2.0", id: 1, result: { content: [] } });
     expect(sent).toEqual([request(1)]);
-    expect(facts(flight)).toEqual({
+    expect(facts(pending)).toEqual({
       attempted: true,
       refused: false,
       how: "response",
@@ -183,20 +183,20 @@ describe("an observed transport", () => {
     });
   });
 
-  test("S3: the client is handed an empty answer, also by a handler that was set before", async () => {
+  test("the client is handed an empty answer, also by a handler that was set before (observe-2)", async () => {
     const { transport, observer, handed } = taken();
-    const flight = new Flight(1_000, () => true);
-    await observer.run(flight, () => transport.send(request(1)));
+    const pending = new PendingRequest(1_000, () => true);
+    await observer.run(pending, () => transport.send(request(1)));
     transport.onmessage?.({ jsonrpc: "2.0", id: 1, error: { code: -32020, message: "again" } });
     transport.onmessage?.({ jsonrpc: "2.0", id: 1, result: { second: true } });
     expect(handed).toEqual([
       { jsonrpc: "2.0", id: 1, result: { resultType: "complete", content: [], tools: [] } },
       { jsonrpc: "2.0", id: 1, result: { second: true } },
     ]);
-    expect(facts(flight).response).toEqual({ error: { code: -32020, message: "again" } });
+    expect(facts(pending).response).toEqual({ error: { code: -32020, message: "again" } });
   });
 
-  test("O1: `maySend` is asked in the tick of the send, and once", async () => {
+  test("`maySend` is asked in the tick of the send, and once (observe-3)", async () => {
     const order: string[] = [];
     const { transport, observer } = taken(async () => {
       order.push("send");
@@ -206,7 +206,7 @@ describe("an observed transport", () => {
       queueMicrotask(() => order.push("next tick"));
       return true;
     };
-    await observer.run(new Flight(1_000, maySend), () => transport.send(request(1)));
+    await observer.run(new PendingRequest(1_000, maySend), () => transport.send(request(1)));
     expect(order).toEqual(["asked", "send", "next tick"]);
   });
 
@@ -216,30 +216,30 @@ describe("an observed transport", () => {
       [new Error("EPIPE"), true],
     ] as const) {
       const { transport, observer } = taken(() => Promise.reject(error));
-      const flight = new Flight(1_000, () => true);
-      await expect(observer.run(flight, () => transport.send(request(1)))).rejects.toThrow(error.message);
-      expect(flight.attempted).toBe(attempted);
+      const pending = new PendingRequest(1_000, () => true);
+      await expect(observer.run(pending, () => transport.send(request(1)))).rejects.toThrow(error.message);
+      expect(pending.attempted).toBe(attempted);
     }
   });
 
-  test("a close ends what is in flight, with its reason, and is passed on", async () => {
+  test("a close ends the pending request, with its reason, and is passed on", async () => {
     const { transport, observer, closed } = taken();
-    const flight = new Flight(1_000, () => true);
-    await observer.run(flight, () => transport.send(request(1)));
+    const pending = new PendingRequest(1_000, () => true);
+    await observer.run(pending, () => transport.send(request(1)));
     transport.onclose?.();
-    expect(facts(flight)).toEqual({ attempted: true, refused: false, how: "closed", detail: "gone" });
+    expect(facts(pending)).toEqual({ attempted: true, refused: false, how: "closed", detail: "gone" });
     expect(closed()).toBe(1);
   });
 
-  test("what is no call of ours passes untouched, also while a call is in flight", async () => {
+  test("what is no call of ours passes untouched, also while a call is pending", async () => {
     const { transport, observer, sent, handed } = taken();
-    const flight = new Flight(1_000, () => true);
+    const pending = new PendingRequest(1_000, () => true);
     const ping = { jsonrpc: "2.0" as const, id: 5, method: "ping" };
-    await observer.run(flight, () => transport.send(ping));
+    await observer.run(pending, () => transport.send(ping));
     transport.onmessage?.({ jsonrpc: "2.0", id: 5, result: { pong: 1 } });
     expect(sent).toEqual([ping]);
     expect(handed).toEqual([{ jsonrpc: "2.0", id: 5, result: { pong: 1 } }]);
-    expect(flight.attempted).toBe(false);
+    expect(pending.attempted).toBe(false);
   });
 });
 
@@ -287,7 +287,7 @@ describe("network failures", () => {
 });
 
 describe("stderr", () => {
-  test("E1: what was cut is shown from its first whole line on", () => {
+  test("what was cut is shown from its first whole line on (stderr-1)", () => {
     const ring = new Ring();
     ring.push(Buffer.from(`secret-${"s".repeat(9_000)}\nlast words\n\n`));
     expect(ring.lastLines(3)).toBe("last words");
@@ -303,7 +303,7 @@ describe("stderr", () => {
   });
 });
 
-test("D2: starts are counted in a sliding window, and a refusal says how long to wait", () => {
+test("starts are counted in a sliding window, and a refusal says how long to wait (pool-2)", () => {
   let now = 0;
   const starts = new Starts(() => now, 2, 1_000);
   expect(starts.take()).toEqual({ ok: true });

@@ -1,4 +1,4 @@
-// Stdio servers that die, babble, flood, hang and leave processes behind: what the host sees, and what is left of them.
+// Stdio servers that end, write noise, flood, hang and leave processes running: what the host sees, and what is left of them.
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -39,12 +39,13 @@ function alive(pid: number | undefined): boolean {
 const pids = () => world.log("started", "grandchild").map(({ pid }) => pid);
 
 describe("a server that dies", () => {
+  // A client waited for ever when the process of the server ended before it had answered.
   test.each([
     ["before its effect", { do: "dieBefore" }, "the process was ended by SIGKILL", 0],
     ["after its effect", { do: "dieAfter" }, "the process was ended by SIGKILL", 1],
     ["after its effect, by exit", { do: "dieAfter", by: "exit" }, "the process ended with code 1", 1],
     ["within its answer", { do: "halfLine" }, "the process was ended by SIGKILL", 1],
-  ])("C074: %s, is a lost connection after an attempt, told at once", async (_, act, detail, effects) => {
+  ])("%s, is a lost connection after an attempt, told at once (stdio-3)", async (_, act, detail, effects) => {
     const { servers, connection } = await connect(world.stdio({ calls: { act } }));
     const told = vi.fn();
     servers.onEvent(({ kind, detail }) => told(kind, detail));
@@ -71,7 +72,8 @@ describe("a server that dies", () => {
     expect(world.log("accepted")).toHaveLength(1);
   });
 
-  test("C073: at its start, is a problem with its exit code and its last words, redacted", async () => {
+  // A server ended with code 1 at its start, and the error read only "Connection closed".
+  test("at its start, is a problem with its exit code and its last words, redacted", async () => {
     const code = `console.error("noise"); console.error("bad token hunter2 in " + process.cwd()); process.exit(3);`;
     const redact = (text: string) => text.replaceAll("hunter2", "[secret]");
     expect(await problem(world.script(code), { redact })).toBe(
@@ -79,7 +81,8 @@ describe("a server that dies", () => {
     );
   });
 
-  test("C073: after the handshake, sends no call", async () => {
+  // A server listed its tools and ended a few seconds later.
+  test("after the handshake, is sent no call", async () => {
     const { servers, connection } = await connect(world.stdio({ duringStart: { do: "exit", code: 0, after: "list" } }));
     await connection.listPage(undefined, 10_000, 100_000).catch(() => undefined); // it may be gone before its list is read
     await vi.waitFor(() => expect(servers.connection("one")).toBeUndefined());
@@ -92,7 +95,8 @@ describe("a server that dies", () => {
     expect(world.log("accepted")).toEqual([]);
   });
 
-  test("C093: again and again, is started five times in half a minute, however often it is asked for", async () => {
+  // One call to a server that ended after each handshake started more than a hundred containers.
+  test("again and again, is started five times in half a minute, however often it is asked for (pool-2)", async () => {
     let now = 1_000_000;
     const starts = join(world.folder, "starts");
     const code = `
@@ -112,7 +116,7 @@ describe("a server that dies", () => {
     }
     expect(readFileSync(starts, "utf8")).toBe("+++++");
     expect(problems).toHaveLength(45);
-    // Whether the sixth start, too, is greeted before it ends is the server's to say; that it is made is ours.
+    // The test does not say whether the handshake of a start comes before the end of that process, because both can happen.
     const told =
       /^it was started 5 times within 30 s and did not stay; next try in 30 s; the last time: .*the process ended with code 0$/;
     expect(problems.filter((problem) => !told.test(problem))).toEqual([]);
@@ -121,7 +125,7 @@ describe("a server that dies", () => {
     expect(readFileSync(starts, "utf8")).toBe("++++++");
   });
 
-  test("50 connects at once start one process", async () => {
+  test("50 connects at once start one process (pool-1)", async () => {
     const servers = world.hub({ one: world.stdio({}) });
     const results = await Promise.all(Array.from({ length: 50 }, () => servers.connect("one")));
     expect(new Set(results).size).toBe(1);
@@ -130,7 +134,8 @@ describe("a server that dies", () => {
 });
 
 describe("a server that does not start", () => {
-  test("C157: an unknown command is named, with the PATH it was searched in", async () => {
+  // A missing command became an unhandled error event, or a message that named neither the command nor the PATH.
+  test("an unknown command is named, with the PATH it was searched in", async () => {
     const command = "no-such-command-of-toolgate";
     expect(await problem(world.script("", { command }))).toBe(
       "the command `no-such-command-of-toolgate` was not found in PATH (from the environment toolgate was started in)",
@@ -143,7 +148,7 @@ describe("a server that does not start", () => {
     );
   });
 
-  test("C157: a folder, and a file nobody may run, are told apart", async () => {
+  test("a folder, and a file nobody may run, are told apart", async () => {
     mkdirSync(join(world.folder, "tool"));
     writeFileSync(join(world.folder, "plain"), "#!/bin/sh\n");
     chmodSync(join(world.folder, "plain"), 0o644);
@@ -155,14 +160,16 @@ describe("a server that does not start", () => {
     );
   });
 
-  test("C159: a missing folder, or a file in its place, is found before the start", async () => {
+  // A server worked in a shell and failed under its host, because its working folder was another one.
+  test("a missing folder, or a file in its place, is found before the start", async () => {
     writeFileSync(join(world.folder, "file"), "");
     const at = (name: string) => world.script("", { cwd: join(world.folder, name) });
     expect(await problem(at("gone"))).toBe("the folder `gone` (`cwd` of this server) does not exist");
     expect(await problem(at("file"))).toBe("`file` (`cwd` of this server) is not a folder");
   });
 
-  test("C071: one that stays silent is a problem in time, and its process is ended", async () => {
+  // A server that took longer than a fixed minute to start was given up without a message.
+  test("one that stays silent is a problem in time, and its process is ended (open-2)", async () => {
     const servers = world.hub({ one: world.stdio({ duringStart: { do: "silent" } }) }, { connectTimeoutMs: 2_500 });
     expect(await servers.connect("one")).toEqual({ ok: false, problem: "it was not ready within 2500 ms" });
     await servers.close();
@@ -190,7 +197,7 @@ describe("the protocol", () => {
       else if (id !== undefined) { ${onUnknown} }
     });`;
 
-  test("an old server that ends at a request it does not know is greeted the old way", async () => {
+  test("an old server that ends at a request it does not know is greeted the old way (open-1)", async () => {
     const { connection } = await connect(world.script(oldServer("process.exit(1)")));
     expect(connection.protocol).toBe("2024-11-05");
   });
@@ -223,7 +230,9 @@ describe("a server that babbles", () => {
   };
   const text = (words: string) => ({ result: { content: [{ type: "text", text: words }] } });
 
-  test("C069, C094, C061: noise, floods and odd bytes neither end the connection nor lose the answer", async () => {
+  // Log lines on stdout made clients restart a server in a loop. A server blocked on a stderr that nobody read. A client
+  // hung for 40 minutes at bytes that were no UTF-8.
+  test("noise, floods and odd bytes neither end the connection nor lose the answer (lines-2) (stdio-2)", async () => {
     const { servers, connection } = await connect(world.stdio({ calls, duringStart: { do: "noise" } }));
     const call = (tool: string) => connection.call(asks({ tool })).evidence;
     expect((await call("noise")).response).toEqual(text("done"));
@@ -237,14 +246,15 @@ describe("a server that babbles", () => {
     expect(world.log("started")).toHaveLength(1);
   });
 
-  test("two answers to one id: the first counts; an answer to nobody is none; the next call gets its own", async () => {
+  test("two answers to one id: the first counts; an answer to nobody is none; the next call gets its own (pending-request-1)", async () => {
     const { connection } = await connect(world.stdio({ calls }));
     expect((await connection.call(asks({ tool: "twice" })).evidence).response).toEqual(text("done"));
     expect((await connection.call(asks({ tool: "wrongId", deadlineMs: 200 })).evidence).how).toBe("deadline");
     expect((await connection.call(asks()).evidence).response).toEqual(text("done"));
   });
 
-  test("C089: progress does not move the deadline", async () => {
+  // Progress notifications moved the deadline of a call again and again, so that it never ended.
+  test("progress does not move the deadline", async () => {
     const { connection } = await connect(world.stdio({ calls }));
     const sent = performance.now();
     expect((await connection.call(asks({ tool: "progress", deadlineMs: 300 })).evidence).how).toBe("deadline");
@@ -272,7 +282,7 @@ describe("a server that babbles", () => {
 });
 
 describe("what a server is given, and what is left of it", () => {
-  test("its environment is the default one and its own, nothing of ours", async () => {
+  test("its environment is the default one and its own, nothing of ours (stdio-1)", async () => {
     process.env.TOOLGATE_SECRET = "a secret of the host";
     process.env.OTHER_OF_THE_HOST = "another";
     try {
@@ -290,7 +300,7 @@ describe("what a server is given, and what is left of it", () => {
     }
   });
 
-  test("a server that ignores the end of stdin and SIGTERM is gone after `close`, and so is what it started", async () => {
+  test("a server that ignores the end of stdin and SIGTERM is gone after `close`, and so is what it started (stdio-4) (group-1)", async () => {
     const grandchild = { ignoresSigterm: true, holdsStdout: true };
     const { servers } = await connect(world.stdio({ stubborn: true, grandchild }));
     expect(pids().map(alive)).toEqual([true, true]);
@@ -311,7 +321,7 @@ describe("what a server is given, and what is left of it", () => {
     expect(() => process.kill(-(pid as number), 0)).not.toThrow();
   });
 
-  test("a host that exits without closing leaves no server behind", async () => {
+  test("a host that exits without closing leaves no server behind (group-2)", async () => {
     const adapter = pathToFileURL(sourceFile("adapters/mcp/servers")).href;
     const config = world.stdio({ stubborn: true, grandchild: { ignoresSigterm: true } });
     const code = `

@@ -80,7 +80,7 @@ describe("resolving a model", () => {
     expect((error as Error).message).toBe("the model `openai:gpt-x` has no key");
   });
 
-  it("opens a provider's model, and no caller of a run can choose another (R2)", async () => {
+  it("opens a provider's model, and no caller of a run can choose another (model-1)", async () => {
     vi.stubEnv("OPENAI_API_KEY", "test-key");
     const model = await resolveModel("openai:gpt-x");
     const opened = model as unknown as { _getModelInstance(config: object): Promise<{ model: string }> };

@@ -8,14 +8,14 @@ import { type Script, scriptedModel } from "../../src/testing.js";
 const ask = new HumanMessage("hi");
 
 describe("a scripted model", () => {
-  it("answers the n-th request of a thread with step n, counted by the AI messages it is given (M1)", async () => {
+  it("answers the n-th request of a thread with step n, counted by the AI messages it is given (scripted-1)", async () => {
     const model = scriptedModel([{ say: "one" }, { say: "two" }]);
     expect((await model.invoke([ask])).content).toBe("one");
     expect((await model.invoke([ask])).content).toBe("one");
     expect((await model.invoke([new SystemMessage("s"), ask, new AIMessage("one"), ask])).content).toBe("two");
   });
 
-  it("says when the script has ended (M2)", async () => {
+  it("says when the script has ended (scripted-2)", async () => {
     expect((await scriptedModel([]).invoke([ask])).content).toBe("(script ended)");
     expect((await scriptedModel([{ say: "x" }]).invoke([ask, new AIMessage("x")])).content).toBe("(script ended)");
   });
@@ -27,7 +27,7 @@ describe("a scripted model", () => {
     expect((await model.invoke([ask])).response_metadata).toMatchObject({ model_name: "scripted" });
   });
 
-  it("calls tools with ids that are unique in the thread and the same in every run (M3)", async () => {
+  it("calls tools with ids that are unique in the thread and the same in every run (scripted-3)", async () => {
     const calls = [{ name: "a", args: { x: 1 } }, { name: "b" }, { name: "c", id: "mine" }];
     const model = scriptedModel([{ say: "first", calls }, { calls: [{ name: "a" }] }]);
     expect((await model.invoke([ask])).tool_calls).toEqual([
@@ -38,7 +38,7 @@ describe("a scripted model", () => {
     expect((await model.invoke([ask, new AIMessage("")])).tool_calls?.[0]?.id).toBe("call_2_1");
   });
 
-  it("makes an invalid call of raw arguments that are no object or name a key twice, and never repairs them", async () => {
+  it("makes an invalid call of raw arguments that are no object or name a key twice, and never repairs them (script-1)", async () => {
     const raw = ['{"a":1}', '{"a":1,"a":2}', '{"a":1,"\\u0061":2}', '{"a":1', "[1]", ""];
     const model = scriptedModel([{ calls: raw.map((args) => ({ name: "t", args })) }]);
     const message = await model.invoke([ask]);

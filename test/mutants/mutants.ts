@@ -174,8 +174,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     ...ADMISSION,
     name: "a write that a process left half sent is claimed again",
-    find: 'return write ? { kind: "lost" } : admit(facts);',
-    replace: 'return write && facts.ownerGone === undefined ? { kind: "lost" } : admit(facts);',
+    find: 'return write ? { kind: "lost", row } : admit(facts);',
+    replace: 'return write && facts.ownerGone === undefined ? { kind: "lost", row } : admit(facts);',
   },
   {
     ...ADMISSION,
@@ -204,8 +204,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     ...SETTLE,
     name: "a person's word that it did not happen is taken while its sender may still get the answer",
-    find: 'if (type === "did_not_happen" && !ownerGone(row, session))',
-    replace: 'if (type === "did_not_happen" && row.owner === undefined && !ownerGone(row, session))',
+    find: 'if (type === "did_not_happen" && !ownerGone(row, tx))',
+    replace: 'if (type === "did_not_happen" && row.owner === undefined && !ownerGone(row, tx))',
   },
   {
     ...LEDGER,

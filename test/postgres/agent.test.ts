@@ -2,8 +2,8 @@
 
 import pg from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { createOwner } from "../../src/adapters/process/owner.js";
 import { openPostgres } from "../../src/adapters/postgres/open.js";
+import { createOwner } from "../../src/adapters/process/owner.js";
 import type { Ledger } from "../../src/ledger/port.js";
 import { type Agent, bench, type Steps, stdio, type Turn } from "../support/agent.js";
 import { startPostgres, type TestPostgres } from "../support/postgres.js";

@@ -5,6 +5,8 @@ import { emptyCheckpoint } from "@langchain/langgraph-checkpoint";
 import pg from "pg";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { kindOf, storeFailed } from "../../src/adapters/postgres/failure.js";
+import type { SettledRow } from "../../src/contracts/index.js";
+import { outcomeOf } from "../../src/contracts/index.js";
 import { createToolgate } from "../../src/index.js";
 import {
   approve,
@@ -109,7 +111,7 @@ describe("a connection that is lost", () => {
     host.clock.now += 5_000;
     proxy.lose("answer", "holder_until = CASE");
     expect(await host.ledger.renew(owner("a"), 15_000)).toBe(true);
-    expect((await rowOf(host, operation())).leaseUntil).toBe(host.clock.now + 15_000);
+    expect(((await rowOf(host, operation())) as SettledRow).leaseUntil).toBe(host.clock.now + 15_000);
     proxy.lose("answer", "INSERT INTO toolgate_results");
     const { ref } = await host.results.put("t1", "body");
     expect(await host.results.read("t1", ref)).toBe("body");
@@ -223,7 +225,7 @@ describe("connections that the database ends", () => {
     await Promise.all(Array.from({ length: 8 }, (_, n) => worker(n)));
     for (let n = 0; n < 8; n++) {
       const rows = await host.ledger.operations(`t${n}`);
-      expect(rows.map(({ seq, fence, attempt, outcome }) => [seq, fence, attempt, outcome?.status])).toEqual(
+      expect(rows.map((row) => [row.seq, row.fence, row.attempt, outcomeOf(row)?.status])).toEqual(
         [1, 2, 3, 4, 5, 6].map((seq) => [seq, 1, 1, "ok"]),
       );
       expect(await host.ledger.standing(query([], { threadId: `t${n}` }))).toMatchObject({ calls: 6, writes: 6 });

@@ -1,7 +1,7 @@
 // A server that is killed under load: its hosts live, say so in words, and go on when it is back.
 
 import { describe, expect, it } from "vitest";
-import { ToolgateError } from "../../src/contracts/index.js";
+import { outcomeOf, ToolgateError } from "../../src/contracts/index.js";
 import { OK, operation, propose, query } from "../conformance/ledger-world.js";
 import { hosts } from "./hosts.js";
 
@@ -70,7 +70,7 @@ describe.skipIf(process.env.DATABASE_URL)("a server that is killed (C144, F05)",
     const calls = LONG ? 40 : 8;
     for (let n = 0; n < 5; n++) {
       const rows = await host.ledger.operations(`t${n}`);
-      expect(rows.map(({ outcome }) => outcome?.status)).toEqual(Array.from({ length: calls }, () => "ok"));
+      expect(rows.map((row) => outcomeOf(row)?.status)).toEqual(Array.from({ length: calls }, () => "ok"));
       expect(await host.ledger.standing(query([], { threadId: `t${n}` }))).toMatchObject({ modelRequests: calls });
     }
   }, 120_000);

@@ -3,14 +3,14 @@
 import fc from "fast-check";
 import pg from "pg";
 import { describe, expect, it } from "vitest";
-import { createLedger } from "../../src/ledger/ledger.js";
-import type { Question, Store, Tables } from "../../src/ledger/tables.js";
 import { type Connection, connect } from "../../src/adapters/postgres/connection.js";
 import { key } from "../../src/adapters/postgres/keys.js";
 import { alone } from "../../src/adapters/postgres/schema.js";
 import { postgresStore } from "../../src/adapters/postgres/store.js";
 import type { OperationRow, Verdict } from "../../src/contracts/index.js";
+import { createLedger } from "../../src/ledger/ledger.js";
 import type { ModelRequestRecord } from "../../src/ledger/port.js";
+import type { Question, Store, Tables } from "../../src/ledger/tables.js";
 import { modelRequests, questionsAbout, rows } from "../conformance/ledger-values.js";
 import {
   approve,
@@ -161,13 +161,27 @@ describe("Postgres store: load(save(x)) equals x (C136)", () => {
       const { alias, server, tool, effect, decision } = second.operation;
       const changed = { ...second, operation: { ...of, alias, server, tool, effect, decision } };
       const after = { ...changed, threadId, scope, turnId, createdAt };
-      const reach = { threads: [threadId], operations: [of.id] };
+      const readSet = { threads: [threadId], operations: [of.id] };
       for (const row of [first, after]) {
-        await store.write(reach, (tables) => tables.putRow(row));
-        expect(await store.read({ operations: [of.id] }, (tables) => tables.row(of.id))).toEqual(row);
+        await store.write(
+          () => readSet,
+          (tables) => tables.putRow(row),
+          "power-loss",
+        );
+        expect(
+          await store.read(
+            () => ({ operations: [of.id] }),
+            (tables) => tables.row(of.id),
+          ),
+        ).toEqual(row);
       }
       const history = { history: { threadId, turnId } };
-      expect(await store.read(history, (tables) => tables.rowsOfThread(threadId, turnId))).toContainEqual(after);
+      expect(
+        await store.read(
+          () => history,
+          (tables) => tables.rowsOfThread(threadId, turnId),
+        ),
+      ).toContainEqual(after);
     };
     await fc.assert(fc.asyncProperty(fc.tuple(rows, rows), body), runs);
   });
@@ -179,16 +193,32 @@ describe("Postgres store: load(save(x)) equals x (C136)", () => {
       const answeredAt = { at: elapsed + 1, elapsed };
       const approvalId = `${request.approvalId}${asked++}`;
       const question = { ...rest, request: { ...request, approvalId } };
-      await store.write({ threads: [row.threadId], operations: [row.operation.id] }, (tables) => {
-        tables.putRow(row);
-        tables.addQuestion(question);
-      });
-      const stored = () => store.read({ approvals: [approvalId] }, (tables) => tables.question(approvalId));
+      await store.write(
+        () => ({ threads: [row.threadId], operations: [row.operation.id] }),
+        (tables) => {
+          tables.putRow(row);
+          tables.addQuestion(question);
+        },
+        "power-loss",
+      );
+      const stored = () =>
+        store.read(
+          () => ({ approvals: [approvalId] }),
+          (tables) => tables.question(approvalId),
+        );
       expect(await stored()).toEqual(question);
-      await store.write({ approvals: [approvalId] }, (tables) => tables.setVerdict(approvalId, verdict, answeredAt));
+      await store.write(
+        () => ({ approvals: [approvalId] }),
+        (tables) => tables.setVerdict(approvalId, verdict, answeredAt),
+        "power-loss",
+      );
       const answered = { ...question, verdict, answered: answeredAt };
       expect(await stored()).toEqual(answered);
-      await store.write({ approvals: [approvalId] }, (tables) => tables.consume(approvalId));
+      await store.write(
+        () => ({ approvals: [approvalId] }),
+        (tables) => tables.consume(approvalId),
+        "power-loss",
+      );
       expect(await stored()).toEqual({ ...answered, consumed: true });
     };
     await fc.assert(fc.asyncProperty(questions, body), runs);
@@ -199,14 +229,24 @@ describe("Postgres store: load(save(x)) equals x (C136)", () => {
     const body = async (record: ModelRequestRecord) => {
       const { threadId, turnId, requestId, proposal } = record;
       const proposals = proposal ? [proposal.proposalId] : [];
-      await store.write({ threads: [threadId], request: requestId, proposals }, (tables) =>
-        tables.addModelRequest(record),
+      await store.write(
+        () => ({ threads: [threadId], request: requestId, proposals }),
+        (tables) => tables.addModelRequest(record),
+        "power-loss",
       );
       const requests = { requests: { threadId, turnId } };
-      const stored = await store.read(requests, (tables) => tables.modelRequests(threadId, turnId));
+      const stored = await store.read(
+        () => requests,
+        (tables) => tables.modelRequests(threadId, turnId),
+      );
       expect(stored.find((one) => one.requestId === requestId)).toEqual(record);
       if (!proposal) return;
-      expect(await store.read({ proposals }, (tables) => tables.proposal(proposal.proposalId))).toEqual(proposal);
+      expect(
+        await store.read(
+          () => ({ proposals }),
+          (tables) => tables.proposal(proposal.proposalId),
+        ),
+      ).toEqual(proposal);
     };
     const unique = modelRequests.map((record, n = Math.random()) => ({
       ...record,
@@ -341,7 +381,7 @@ describe("hosts that meet", () => {
     });
   });
 
-  it("I2 a transaction that looks at what it did not name throws, and stores nothing", async () => {
+  it("a rule that looks at what its read-set does not name throws, and stores nothing (within-1)", async () => {
     const store = await openStore(await fresh());
     const looks: ((tables: Tables) => unknown)[] = [
       (tables) => tables.row(operation().id),
@@ -355,13 +395,18 @@ describe("hosts that meet", () => {
       (tables) => tables.threads(),
     ];
     for (const look of looks) {
-      const steps = (tables: Tables): unknown => {
+      const rule = (tables: Tables): unknown => {
         tables.touch("t1", 1);
         return look(tables);
       };
-      await expect(store.write({ threads: ["t1"] }, steps)).rejects.toThrow(TypeError);
+      await expect(store.write(() => ({ threads: ["t1"] }), rule, "power-loss")).rejects.toThrow(TypeError);
     }
-    expect(await store.read({ list: true }, (tables) => tables.threads())).toEqual([]);
+    expect(
+      await store.read(
+        () => ({ list: true }),
+        (tables) => tables.threads(),
+      ),
+    ).toEqual([]);
   });
 });
 

@@ -1,7 +1,7 @@
-// hostile over real stdio: each wrong it can do, seen from outside, and what its log says of it.
+// The hostile server over real stdio: each fault it can show, seen from outside, and what its log says of it.
 
 import { writeFileSync } from "node:fs";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { hostileConfig } from "../../servers/hostile-config.js";
 import { servers } from "./started.js";
 
@@ -35,7 +35,7 @@ test("by default it serves one tool that acts once, and ends with its stdin", as
   ]);
 });
 
-test("HC2: an unknown key, and a wrong that the transport cannot do, are refused", () => {
+test("an unknown key, and a wrong that the transport cannot do, are refused (HC2)", () => {
   const read = (config: object, transport: "stdio" | "http") => () =>
     hostileConfig({ HOSTILE: JSON.stringify(config) }, transport);
   expect(read({ cals: {} }, "stdio")).toThrow("cals");
@@ -67,7 +67,7 @@ test("speaks 2026-07-28 when told to", async () => {
   expect((await server.request("initialize")).error.code).toBe(-32601);
 });
 
-test("HC1: pages go out as they are, cursor types included, and `{{n}}` is the page's number", async () => {
+test("pages go out as they are, cursor types included, and `{{n}}` is the page's number (HC1)", async () => {
   const server = hostile({
     pages: [
       { tools: "none", nextCursor: 0 },
@@ -134,7 +134,8 @@ test("answers by behaviour, one after the other, the last one from then on", asy
   expect(server.lines).toContain("[1,2]");
   expect((await next()).result.content[0].text).toHaveLength(1_000_000);
   expect((await next()).result).toEqual(done);
-  expect(server.stderr()).toMatch(/^tokenx{100000}$/);
+  // stdout and stderr are two pipes: the answer may be read before the last of stderr.
+  await vi.waitFor(() => expect(server.stderr()).toMatch(/^tokenx{100000}$/));
   expect((await next()).result.content[0].text).toBe("café");
   expect((await next()).result).toEqual(done);
   expect(server.lines.filter((line) => line.includes("notifications/progress"))).toHaveLength(2);
@@ -167,7 +168,7 @@ test("answers twice, under another id, with bytes that are no text, and asks bac
   expect(log("effect").map(({ tool }) => tool)).toEqual(["twice", "wrong", "bytes", "ask"]);
 });
 
-test("H2: late ignores a cancel and acts after it, slow has acted before; silent never answers", async () => {
+test("late ignores a cancel and acts after it, slow has acted before; silent never answers (H2)", async () => {
   const server = hostile({
     calls: { late: { do: "late", ms: 150 }, slow: { do: "slow", ms: 150 }, silent: { do: "silent" } },
   });

@@ -1,4 +1,4 @@
-// hostile-http and the well-behaved servers over real HTTP.
+// The hostile HTTP server and the well-behaved servers over real HTTP.
 
 import { expect, test } from "vitest";
 import { openSession, post } from "../support/http.js";
@@ -164,7 +164,7 @@ test("speaks 2026-07-28 without sessions, and keeps subscriptions/listen open fo
   );
 });
 
-test("HS1 HS2: docs over HTTP needs a session of its own and the right host", async () => {
+test("docs over HTTP needs a session of its own and the right host (HS1) (HS2)", async () => {
   const { url, end } = await startHttp("http", { HTTP_TOKEN: "t" });
   expect((await post(url, { id: 1, method: "initialize" })).status).toBe(401);
   const authorization = "Bearer t";

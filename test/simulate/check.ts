@@ -12,6 +12,7 @@
 
 import type { AIMessage, BaseMessage, ToolMessage } from "@langchain/core/messages";
 import type { OperationRow } from "../../src/contracts/index.js";
+import { outcomeOf } from "../../src/contracts/index.js";
 import { type Approval, canonical, type Send, violate } from "./facts.js";
 import type { SharedLedger } from "./ledger.js";
 import { aliasOf } from "./server.js";
@@ -53,7 +54,7 @@ async function checkEarlier(
     (one) =>
       one.operation.id !== send.operationId &&
       one.operation.effect === "write" &&
-      one.outcome?.status === "result_unknown",
+      outcomeOf(one)?.status === "result_unknown",
   );
   if (unknown)
     violate(facts, "send while halted", `${name} is sent while ${history.name("op", unknown.operation.id)} is unknown`);
@@ -70,7 +71,7 @@ async function checkEarlier(
 }
 
 function standsAsDone(row: OperationRow | undefined): boolean {
-  const status = row?.outcome?.status;
+  const status = outcomeOf(row)?.status;
   return row !== undefined && (row.state !== "settled" || status === "ok" || status === "result_unknown");
 }
 
@@ -113,16 +114,16 @@ function checkRow(world: World, row: OperationRow): void {
   const readBack = (found: string) => facts.readBacks.some((one) => one.operationId === id && one.found === found);
   if (effects > 1) violate(facts, "double send", `${name} took effect ${effects} times`);
   if (row.state === "dispatching") violate(facts, "wedged", `${name} is still being sent`);
-  switch (row.outcome?.status) {
+  switch (outcomeOf(row)?.status) {
     case "ok":
-      if (row.outcome.reason === "resolved") {
+      if (outcomeOf(row)?.reason === "resolved") {
         if (!said("happened")) violate(facts, "false ok", `${name}: nobody said that it happened`);
       } else if (effects === 0) violate(facts, "false ok", `${name} is ok and had no effect`);
       else if (!told.includes("ok") && !readBack("happened"))
         violate(facts, "false ok", `${name} is ok and no one said so`);
       return;
     case "failed":
-      if (row.outcome.reason === "resolved") {
+      if (outcomeOf(row)?.reason === "resolved") {
         if (!said("did_not_happen")) violate(facts, "false failed", `${name}: nobody said that it did not happen`);
       } else if (effects > 0) violate(facts, "false failed", `${name} failed and took effect`);
       else if (!told.includes("failed") && !readBack("did_not_happen"))
@@ -130,7 +131,8 @@ function checkRow(world: World, row: OperationRow): void {
       return;
     case "rejected":
     case "unavailable":
-      if (effects > 0) violate(facts, "effect of a refused write", `${name} is ${row.outcome.status} and took effect`);
+      if (effects > 0)
+        violate(facts, "effect of a refused write", `${name} is ${outcomeOf(row)?.status} and took effect`);
       return;
     case "result_unknown": {
       const sent = facts.sends.some((one) => one.operationId === id);
@@ -162,7 +164,7 @@ export async function checkMessages(
       open = open.filter((one) => one !== callId);
       const { operationId, status } = (artifact ?? {}) as { operationId?: string; status?: string };
       const row = operationId === undefined ? undefined : rows.get(operationId);
-      const now = row?.outcome?.status;
+      const now = outcomeOf(row)?.status;
       if (status === "ok" && row && now !== "ok") wrong(`a message says ok where the ledger says ${now ?? row.state}`);
       continue;
     }

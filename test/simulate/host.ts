@@ -2,13 +2,13 @@
 
 import type { MemorySaver } from "@langchain/langgraph";
 import type { SchemaChecker } from "../../src/catalog/index.js";
-import type { Config } from "../../src/contracts/index.js";
+import type { Config, OperationView } from "../../src/contracts/index.js";
 import { Config as ConfigSchema } from "../../src/contracts/index.js";
 import type { Servers } from "../../src/contracts/servers.js";
-import type { OperationView, Records } from "../../src/graph/index.js";
-import { buildGraph, createCatalog, type Host, recordsOf } from "../../src/graph/index.js";
+import { buildGraph, createCatalog, type GraphPorts } from "../../src/graph/index.js";
 import type { ResultStore } from "../../src/observation/index.js";
 import { compilePolicy, compileSettings, toolSettings } from "../../src/policy/index.js";
+import { type Records, recordsOf } from "../../src/report/records.js";
 import type { SharedLedger } from "./ledger.js";
 import { PlannedModel } from "./model.js";
 import type { Plan } from "./plan.js";
@@ -107,7 +107,7 @@ export function startHost(world: World, process: Process, shared: Shared, config
     hide: () => undefined,
     jsonProblem: () => undefined,
   };
-  const host: Host = parts;
+  const host: GraphPorts = parts;
   const graph = buildGraph(host, new PortedSaver(shared.saver, process, world.plan.saverMs));
   const records = recordsOf(host, async (threadId) => {
     const state = await graph.getState({ configurable: { thread_id: threadId } });

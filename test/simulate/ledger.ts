@@ -1,8 +1,9 @@
 // Ledger: the real rules over the memory store, one for all hosts, each coming to it through its own port, with its own
 // clock and its own eyes. After every call that can change something the rows are looked at.
 
-import { createMemoryLedger } from "../../src/adapters/memory/tables.js";
+import { createMemoryLedger } from "../../src/adapters/memory/ledger.js";
 import type { OperationRow, Owner } from "../../src/contracts/index.js";
+import { outcomeOf } from "../../src/contracts/index.js";
 import type { ClaimBatch, ClaimResult, Ledger, Settlement } from "../../src/ledger/port.js";
 import { violate } from "./facts.js";
 import type { Process, World } from "./world.js";
@@ -109,7 +110,9 @@ function compare(world: World, who: string, before: OperationRow | undefined, ro
   if (!read) wrong(`${standing(before)} became ${stands}`);
 }
 
-function standing({ state, outcome }: OperationRow): string {
+function standing(row: OperationRow): string {
+  const { state } = row;
+  const outcome = outcomeOf(row);
   return state === "settled" ? `settled: ${outcome?.status} (${outcome?.reason})` : state;
 }
 

@@ -22,8 +22,8 @@ import Database from "better-sqlite3";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { CheckpointSerializer } from "../../src/langgraph/serde.js";
 import { openCheckpointer } from "../../src/adapters/sqlite/checkpointer.js";
+import { CheckpointSerializer } from "../../src/langgraph/serde.js";
 
 let folder: string;
 beforeEach(() => {

@@ -9,8 +9,8 @@ import type { StructuredToolInterface } from "@langchain/core/tools";
 import { Command } from "@langchain/langgraph";
 import { afterEach, beforeEach } from "vitest";
 import { readLog, type ServerEvent, type ServerEventName } from "../../servers/log.js";
-import { reportTurn } from "../../src/report/report.js";
 import { createToolgate, type Toolgate, type ToolgateOptions } from "../../src/index.js";
+import { reportTurn } from "../../src/report/report.js";
 import { scriptedModel } from "../../src/testing.js";
 import { serverFile } from "./compile.js";
 

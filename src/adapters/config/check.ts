@@ -1,15 +1,14 @@
-// What `toolgate check` finds wrong with a configuration without starting a server.
+// What `toolgate check` finds wrong with a configuration without starting a server or writing a file.
 //
-// Rules, permissions and `tools` keys are judged by the policy room; here stands what needs the file system.
+// The policy room judges rules, permissions and `tools` keys. This file holds the findings that need the file system.
 //
-//   H1. Nothing is started and nothing is written.
-//   H2. An error is something that will not work, or lets a server reach what guards it; a warning is a choice that
-//       a person should know of.
-//   H3. A path or command that was filled in from a secret is not shown.
+//   check-1. An error is something that will not work, or that lets a server reach what guards it. A warning is a choice
+//            that a person should know of. Errors come first.
+//   check-2. A path or command that was filled in from a secret is not shown.
 
 import { existsSync, statSync } from "node:fs";
 import type { Config, Finding, ServerConfig, StdioServer } from "../../contracts/index.js";
-import { findCommand } from "./command.js";
+import { type FoundCommand, findCommand, kindOf } from "../mcp/command.js";
 import { exposedBy } from "./roots.js";
 import { isAbout, urlProblem } from "./servers.js";
 import type { Environment } from "./variables.js";
@@ -26,7 +25,7 @@ export function checkConfig(config: Config, env: Environment = process.env): rea
   ];
   return findings
     .sort((a, b) => Number(a.level === "warning") - Number(b.level === "warning"))
-    .map((finding) => ({ ...finding, message: redacted(finding.message, config.secrets) })); // H3
+    .map((finding) => ({ ...finding, message: redacted(finding.message, config.secrets) })); // check-2
 }
 
 function redacted(message: string, secrets: readonly string[]): string {
@@ -54,7 +53,7 @@ function storeFindings({ store }: Config): Finding[] {
   }
 }
 
-/** The server is not asked: H1. */
+/** Looks at the connection string only: the database is not asked. */
 function postgresFindings(url: string): Finding[] {
   if (/^postgres(ql)?:\/\//.test(url) && URL.canParse(url)) return [];
   return [error("store_url", "`store.url` is no connection string; write `postgres://user@host/database`")];
@@ -72,19 +71,28 @@ function serverFindings(name: string, server: ServerConfig, config: Config, env:
   return wrong ? [error("url", `server \`${name}\`: \`url\` ${wrong.problem}; ${wrong.hint}`)] : [];
 }
 
-/** A missing program is unavailable at run time, too; here it is told before. */
+/** Finds a missing program before a run reports the server as unavailable. */
 function processFindings(name: string, server: StdioServer, env: Environment): Finding[] {
-  const folder = statSync(server.cwd, { throwIfNoEntry: false });
-  if (!folder?.isDirectory()) {
-    const what = folder ? "is a file" : "is not there";
+  const folder = kindOf(server.cwd);
+  if (folder !== "folder") {
+    const what = folder === "file" ? "is a file" : "is not there";
     return [error("cwd_missing", `server \`${name}\`: its folder \`${server.cwd}\` ${what}`)];
   }
   const own = server.env["PATH"];
-  const found = findCommand(server.command, { cwd: server.cwd, path: own ?? env["PATH"], pathExt: env["PATHEXT"] });
+  const path = own ?? env["PATH"];
+  const found = findCommand(server.command, { cwd: server.cwd, path, pathExt: env["PATHEXT"] });
   if ("file" in found) return [];
   const source = own === undefined ? "PATH is toolgate's own" : "PATH is from the server's `env`";
   const where = server.command.includes("/") ? `looked for from \`${server.cwd}\`` : source;
-  return [error("command_missing", `server \`${name}\`: command \`${server.command}\` ${found.problem} (${where})`)];
+  const what = faultText(found, path);
+  return [error("command_missing", `server \`${name}\`: command \`${server.command}\` ${what} (${where})`)];
+}
+
+function faultText({ at, fault }: Exclude<FoundCommand, { file: string }>, path: string | undefined): string {
+  if (fault === "directory") return "is a directory";
+  if (fault === "not_executable") return "may not be executed";
+  if (at === "path") return "is not there";
+  return path ? "is not on PATH" : "cannot be found: PATH is empty";
 }
 
 function exposure(name: string, server: StdioServer, config: Config): Finding[] {
@@ -103,7 +111,7 @@ function toolFindings(config: Config): Finding[] {
   });
 }
 
-/** What looks like a name for something of the write, and is sent as it stands. */
+/** Values that look like a name for a part of the write, but are sent unchanged. */
 function readBackFindings({ tools }: Config): Finding[] {
   return Object.entries(tools).flatMap(([key, { reconcile }]) =>
     strings(reconcile?.arguments)
@@ -120,7 +128,7 @@ function strings(value: unknown): string[] {
   return typeof value === "object" && value !== null ? Object.values(value).flatMap(strings) : [];
 }
 
-/** Whether a `tools` key is about a write: it says so, or names one tool that nothing declares a read. */
+/** Whether a `tools` key is about a write: it says so, or it names one tool and no glob declares that tool a read. */
 function namesWrite(key: string, config: Config): boolean {
   const { effect } = config.tools[key] ?? {};
   if (effect !== undefined || key.includes("*")) return effect === "write";
@@ -129,7 +137,7 @@ function namesWrite(key: string, config: Config): boolean {
   );
 }
 
-/** The default is no statement about a server's tools; `honest` is one. */
+/** Whether the host vouches for the server's error answers. The default of `errors` says nothing about them. */
 function serverIsHonest(key: string, config: Config): boolean {
   return Object.entries(config.mcpServers).some(([name, { errors }]) => errors === "honest" && isAbout(key, name));
 }

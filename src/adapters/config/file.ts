@@ -1,9 +1,10 @@
 // The configuration file as a person writes it. `toolgate.schema.json`, which editors read, is generated from here.
 //
-//   F1. Values are checked strictly; unknown keys pass here and are warned about by `unknownKeys`.
-//   F2. What the file shares with the resolved `Config` is taken from the contracts, so limits and defaults are
-//       declared once; a key that is added there does not compile until it is described here.
-//   F3. Milliseconds that become a timer stay below 2^31: a longer timer fires at once.
+// What the file shares with the resolved `Config` is taken from the contracts, so limits and defaults are declared once; a
+// key that is added there does not compile until it is described here. Milliseconds that become a timer stay below 2^31,
+// because a longer timer fires at once.
+//
+//   file-1. Values are checked strictly. Unknown keys pass here, and `unknownKeys` warns about them.
 
 import { z } from "zod";
 import {
@@ -34,7 +35,7 @@ export const TRANSPORTS = {
 
 const transport = z.enum(Object.keys(TRANSPORTS) as [keyof typeof TRANSPORTS, ...(keyof typeof TRANSPORTS)[]]);
 
-/** An object schema of described fields. (F2) */
+/** An object schema in which every field has a description. */
 function described<S extends z.core.$ZodShape>(shape: S, texts: Record<keyof S, string>): z.ZodObject<S> {
   const entries = Object.entries(shape) as [keyof S & string, z.ZodType][];
   const fields = Object.fromEntries(entries.map(([key, schema]) => [key, schema.describe(texts[key])]));

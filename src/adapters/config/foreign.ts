@@ -1,26 +1,26 @@
-// What the keys of other hosts come to: nothing they say loosens anything, it becomes a suggestion.
+// Keys that other hosts' configuration files use. None of them loosens anything here; it becomes a suggestion to the user.
 
 import { aliasOf, type Finding, oneLine } from "../../contracts/index.js";
 import type { FileServer } from "./file.js";
 
-/** Below this a `timeout` was probably meant in seconds. */
+/** A `timeout` below this was probably meant in seconds. */
 const SHORT_TIMEOUT_MS = 1_000;
 
 /** How many tools a suggestion names. */
 const SUGGESTED = 8;
 
-/** Warnings about one server. `path` is its key in the file; `ignored` names keys its transport has no use for. */
+/** Warnings about one server. `path` is its key in the file; `ignored` names keys that its transport does not use. */
 export function serverFindings(name: string, path: string, server: FileServer, ignored: readonly string[]): Finding[] {
   const findings = ignored.map((key): Finding => {
     const kind = server.command === undefined ? "reached by `url`" : "started by `command`";
     return warning("ignored_key", `\`${path}.${key}\` is ignored: the server is ${kind}`);
   });
   for (const key of ["autoApprove", "alwaysAllow"] as const) {
-    if (server[key] !== undefined) findings.push(suggestion(name, `${path}.${key}`, server[key])); // R5
+    if (server[key] !== undefined) findings.push(suggestion(name, `${path}.${key}`, server[key])); // config-5
   }
   if (server.timeout !== undefined && server.timeout < SHORT_TIMEOUT_MS) {
-    const read = `is read as ${server.timeout} milliseconds; for ${server.timeout} seconds write ${server.timeout * 1_000}`;
-    findings.push(warning("short_timeout", `\`${path}.timeout\` ${read}`));
+    const meaning = `is read as ${server.timeout} milliseconds; for ${server.timeout} seconds write ${server.timeout * 1_000}`;
+    findings.push(warning("short_timeout", `\`${path}.timeout\` ${meaning}`));
   }
   return findings;
 }

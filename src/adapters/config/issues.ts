@@ -1,12 +1,12 @@
-// Says in one sentence why a file's value is refused.
+// Says in one sentence why a value of the file is refused.
 //
-//   E1. Only keys, types, bounds and the words the file may use are quoted, never a value as expanded: it may be secret.
+// It quotes only keys, types, bounds and the values that the file may use, never a value as expanded: that may be a secret.
 
 import type { z } from "zod";
 import { oneLine } from "../../contracts/index.js";
 import type { Path } from "./json.js";
 
-/** `mcpServers.docs.args[0]`; a key that is no plain word stands in brackets and quotes. One bounded line. */
+/** `mcpServers.docs.args[0]`; a key with other characters than letters, digits, `_`, `$` and `-` is in brackets and quotes. One bounded line. */
 export function pathText(path: Path): string {
   let text = "";
   for (const part of path) {
@@ -46,11 +46,11 @@ function bound(origin: string, relation: string, limit: number | bigint): string
 }
 
 function oneOf(values: readonly unknown[]): string {
-  const words = values.map((value) => `\`${String(value)}\``);
-  return words.length === 1 ? (words[0] as string) : `one of ${words.join(", ")}`;
+  const quoted = values.map((value) => `\`${String(value)}\``);
+  return quoted.length === 1 ? (quoted[0] as string) : `one of ${quoted.join(", ")}`;
 }
 
-/** The user's own word, if it is one; otherwise its type. (E1: `given` is unexpanded, and these keys hold no secrets.) */
+/** The text that the user wrote, or the type of any other value. `given` is not expanded, and the keys it stands under hold no secrets. */
 function quote(given: unknown): string {
   return typeof given === "string" ? `\`${oneLine(given, 60)}\`` : typeOf(given);
 }

@@ -1,20 +1,20 @@
-// Strict JSON: reads what JSON.parse reads and refuses what it would silently lose.
+// Strict JSON: reads what JSON.parse reads and refuses what JSON.parse would silently lose.
 //
-//   J1. A value that is valid JSON, has no duplicate keys and breaks none of J2 to J4 reads as JSON.parse reads it.
-//   J2. A key that stands twice in one object is refused, however it is spelled (`"a"` and `"\u0061"` are one key).
-//   J3. Keys named __proto__, lone surrogates and numbers too large for a double are refused: they have no digest.
-//   J4. Nesting is bounded, so no text can overflow the stack.
-//   J5. A refusal says what stood where: line and column count from 1, columns in UTF-16 units, a byte order mark is
-//       no column. At most one character of the text is quoted, because a configuration may hold secrets.
+//   json-1. A value that is valid JSON, has no duplicate keys and breaks none of json-2 to json-4 reads as JSON.parse reads it.
+//   json-2. A key that is in one object twice is refused, however it is spelled (`"a"` and `"\u0061"` are one key).
+//   json-3. Keys named __proto__, lone surrogates and numbers too large for a double are refused: they have no digest.
+//   json-4. Nesting is bounded, so no text can overflow the stack.
+//   json-5. A refusal says what was found and where. Lines and columns count from 1, columns in UTF-16 units; a byte order
+//           mark is no column. At most one character of the text is quoted, because a configuration may hold secrets.
 //
-// With `comments`, as in hand-edited files: `//` and `/* */` comments and a comma after the last item.
+// With `comments`, as in hand-edited files, it also takes `//` and `/* */` comments and a comma after the last item.
 
-import { oneLine } from "../../contracts/index.js";
+import { oneLine } from "../../contracts/text.js";
 
 /** Deepest nesting that is read. */
 export const MAX_JSON_DEPTH = 128;
 
-/** Where something stands in a text; both count from 1. */
+/** A place in a text. Both numbers count from 1. */
 export interface Position {
   readonly line: number;
   readonly column: number;
@@ -35,14 +35,14 @@ export interface JsonOptions {
 
 /** Parses JSON; a byte order mark at the start is skipped. Never throws. */
 export function parseStrictJson(text: string, options: JsonOptions = {}): ParsedJson {
-  return read(text, options, () => {});
+  return parse(text, options, () => {});
 }
 
 /** Where the value at `path` begins (for a member: its key), or undefined when the text has no such value. */
 export function whereIs(text: string, path: Path): Position | undefined {
   let found: number | undefined;
   const same = (other: Path) => other.length === path.length && other.every((part, at) => part === path[at]);
-  read(text, { comments: true }, (other, offset) => {
+  parse(text, { comments: true }, (other, offset) => {
     if (found === undefined && same(other)) found = offset;
   });
   return found === undefined ? undefined : positionOf(text, found);
@@ -50,7 +50,7 @@ export function whereIs(text: string, path: Path): Position | undefined {
 
 type Visit = (path: Path, offset: number) => void;
 
-function read(text: string, options: JsonOptions, visit: Visit): ParsedJson {
+function parse(text: string, options: JsonOptions, visit: Visit): ParsedJson {
   try {
     return { ok: true, value: new Reader(text, options, visit).document() };
   } catch (cause) {
@@ -121,12 +121,12 @@ class Reader {
       if (this.text[start] !== '"') this.refuse("a key in double quotes");
       const key = this.string();
       const first = seen.get(key);
-      // J2
+      // json-2
       if (first !== undefined) {
         const { line } = positionOf(this.text, first);
         throw new Refusal(`the key \`${oneLine(key, 60)}\` stands twice in one object, first at line ${line}`, start);
       }
-      if (key === "__proto__") throw new Refusal("a key named `__proto__` is not taken", start); // J3
+      if (key === "__proto__") throw new Refusal("a key named `__proto__` is not taken", start); // json-3
       seen.set(key, start);
       this.path.push(key);
       this.visit(this.path, start);
@@ -151,9 +151,9 @@ class Reader {
     return value;
   }
 
-  /** What objects and arrays share: the brackets and the commas. */
+  /** Reads the brackets and commas of an object or an array. */
   private list(close: "}" | "]", item: () => void): void {
-    if (this.path.length >= MAX_JSON_DEPTH) throw new Refusal(`nested deeper than ${MAX_JSON_DEPTH}`, this.at); // J4
+    if (this.path.length >= MAX_JSON_DEPTH) throw new Refusal(`nested deeper than ${MAX_JSON_DEPTH}`, this.at); // json-4
     this.at++;
     this.skipSpace();
     if (this.take(close)) return;
@@ -181,7 +181,7 @@ class Reader {
       value += this.escape();
     }
     this.at++;
-    if (LONE_SURROGATE.test(value)) throw new Refusal("a string holds half of a surrogate pair", start); // J3
+    if (LONE_SURROGATE.test(value)) throw new Refusal("a string holds half of a surrogate pair", start); // json-3
     return value;
   }
 
@@ -206,7 +206,7 @@ class Reader {
     const after = this.text[this.at];
     if (isDigit(after) || after === "." || after === "e" || after === "E") this.refuse("the end of a number");
     const value = Number(found);
-    if (!Number.isFinite(value)) throw new Refusal("a number is too large", start); // J3
+    if (!Number.isFinite(value)) throw new Refusal("a number is too large", start); // json-3
     return value;
   }
 
@@ -237,7 +237,7 @@ class Reader {
     return pattern.exec(this.text)?.[0];
   }
 
-  /** Says what was expected and which single character came (J5). */
+  /** Says what was expected and which single character came (json-5). */
   private refuse(expected: string): never {
     throw new Refusal(`expected ${expected}, found ${this.found()}`, this.at);
   }
@@ -255,7 +255,7 @@ function isDigit(character: string | undefined): boolean {
   return character !== undefined && character >= "0" && character <= "9";
 }
 
-/** A code unit that stands for itself in a string: no quote, no backslash, no control character. */
+/** A code unit that needs no escape in a string: no quote, no backslash, no control character. */
 function isPlain(unit: number): boolean {
   return unit >= 0x20 && unit !== 0x22 && unit !== 0x5c;
 }

@@ -1,14 +1,16 @@
-// Reads a configuration: text to value, variables filled in, defaults, absolute paths, secrets known by name.
+// Reads a configuration: parses the text, fills in variables and defaults, makes paths absolute and collects the secrets.
 //
-//   R1. A configuration is taken whole or refused with one sentence, where it is wrong, and what to do next.
-//   R2. No refusal quotes a value that came from the environment. (G11)
-//   R3. What a server that is left out (`disabled: true`) says is not read: its variables may be unset.
-//   R4. An empty file is a configuration without servers.
-//   R5. Nothing another host's file says loosens anything: `autoApprove` and the like become suggestions.
-//   R6. What a load gave is taken as it is when it is given again: expanding twice would expand what variables hold.
+//   config-1. A configuration is taken whole, or it is refused with one sentence that says what is wrong, where, and what to
+//             do next.
+//   config-2. No refusal quotes a value that came from the environment. (G11)
+//   config-3. What the file says about a server that is left out (`disabled: true`) is not read: its variables may be unset.
+//   config-4. An empty file is a configuration without servers.
+//   config-5. A key of another host's format never loosens anything: `autoApprove` and the like become suggestions.
+//   config-6. A configuration that a load returned is taken unchanged when it is given again: expanding it a second time
+//             would expand what the variables hold.
 
 import { dirname, resolve } from "node:path";
-import { Config, type Finding, oneLine, type ServerConfig, ToolgateError } from "../../contracts/index.js";
+import { Config, type Finding, isObject, oneLine, type ServerConfig, ToolgateError } from "../../contracts/index.js";
 import { ConfigFile } from "./file.js";
 import { serverFindings } from "./foreign.js";
 import { describeIssue, pathText, typeOf } from "./issues.js";
@@ -20,7 +22,7 @@ import { readText } from "./text.js";
 import { unknownKeys } from "./unknown.js";
 import { type Environment, expandVariables, type VariableProblem } from "./variables.js";
 
-/** Shorter secrets can be guessed. */
+/** A shorter secret could be guessed. */
 const SECRET_CHARS = 32;
 
 export interface Loaded {
@@ -46,7 +48,7 @@ export interface ResolveOptions {
  */
 export async function readConfig(path: string, env: Environment): Promise<Loaded> {
   const text = await readText(path);
-  const parsed = parseStrictJson(text, { comments: true, whenEmpty: {} }); // R4
+  const parsed = parseStrictJson(text, { comments: true, whenEmpty: {} }); // config-4
   if (!parsed.ok) {
     const { line, column, problem } = parsed;
     throw new ToolgateError(
@@ -62,11 +64,11 @@ export async function readConfig(path: string, env: Environment): Promise<Loaded
 /** Checks a configuration given as a value and fills in what it leaves out. Throws as `readConfig` does. */
 export function resolveConfig(value: unknown, options: ResolveOptions): Loaded {
   const resolved = Config.safeParse(value);
-  if (resolved.success) return { config: resolved.data, findings: [] }; // R6
+  if (resolved.success) return { config: resolved.data, findings: [] }; // config-6
   const refuse = refusals(options);
-  if (typeof value !== "object" || value === null || Array.isArray(value))
+  if (!isObject(value))
     throw refuse([], `a configuration must be an object, not ${typeOf(value)}`, "write `{}` for one without servers");
-  const { kept, disabled } = withoutDisabled(value as Record<string, unknown>);
+  const { kept, disabled } = withoutDisabled(value);
   const expanded = expandVariables(kept, options.env);
   if ("kind" in expanded) throw variableError(expanded, refuse);
   const findings = unknownKeys(kept);
@@ -95,14 +97,14 @@ export function resolveConfig(value: unknown, options: ResolveOptions): Loaded {
   return { config, findings };
 }
 
-/** The value without the servers that are left out (R3), and their names. */
+/** The value without the servers that are left out (config-3), and their names. */
 function withoutDisabled(value: Record<string, unknown>): { kept: Record<string, unknown>; disabled: string[] } {
   const kept = { ...value };
   const disabled: string[] = [];
   for (const key of ["mcpServers", "servers"]) {
     const servers = kept[key];
-    if (typeof servers !== "object" || servers === null || Array.isArray(servers)) continue;
-    const isOff = ([, server]: [string, { disabled?: unknown } | null]) => server?.disabled === true;
+    if (!isObject(servers)) continue;
+    const isOff = ([, server]: [string, unknown]) => isObject(server) && server.disabled === true;
     const entries = Object.entries(servers);
     disabled.push(...entries.filter(isOff).map(([name]) => name));
     kept[key] = Object.fromEntries(entries.filter((entry) => !isOff(entry)));
@@ -159,13 +161,13 @@ function readServers(file: ConfigFile, folder: string, findings: Finding[], refu
       const path = [key, name];
       if (Object.hasOwn(servers, name))
         throw refuse(path, `\`${pathText(path)}\` is also in \`mcpServers\``, "keep one, or rename one");
-      const read = readServer(server, folder);
-      if ("problem" in read) {
-        const at = [...path, ...read.key];
-        throw refuse(at, `\`${pathText(at)}\` ${read.problem}`, read.hint);
+      const result = readServer(server, folder);
+      if ("problem" in result) {
+        const at = [...path, ...result.key];
+        throw refuse(at, `\`${pathText(at)}\` ${result.problem}`, result.hint);
       }
-      servers[name] = read.server;
-      findings.push(...serverFindings(name, pathText(path), server, read.ignored));
+      servers[name] = result.server;
+      findings.push(...serverFindings(name, pathText(path), server, result.ignored));
     }
   }
   return servers;
@@ -211,7 +213,7 @@ function checkSecrets(file: ConfigFile, refuse: Refuse): void {
   }
 }
 
-/** A grant nobody but this process could check would only ever be refused. */
+/** Refuses a grant whose server has no key: such a server could only refuse every grant. */
 function checkGrants(file: ConfigFile, servers: Readonly<Record<string, ServerConfig>>, refuse: Refuse): void {
   if (file.approvals.secret !== undefined) return;
   for (const [key, { inject = {} }] of Object.entries(file.tools)) {

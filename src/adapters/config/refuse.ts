@@ -1,4 +1,4 @@
-// A refused configuration: where it is wrong, what is wrong, what to do next.
+// Builds the error of a refused configuration: where it is wrong, what is wrong, and what to do next.
 
 import { oneLine, ToolgateError } from "../../contracts/index.js";
 import { pathText } from "./issues.js";

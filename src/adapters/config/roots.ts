@@ -1,29 +1,29 @@
 // Which folders a configured server can be expected to write, as far as its configuration shows.
 //
-//   W1. A root is a folder that stands in a stdio server's arguments (`/srv`, `./data`, `--root=/srv`) or environment,
-//       or the folder it starts in. Files, such as a script, are no roots.
-//   W2. Starting in the configuration's own folder is what every server does by default and is no sign of writing
-//       there; starting above it, or inside the store, is.
-//   W3. Symbolic links are followed on both sides.
+//   roots-1. A root is a folder that is named in a stdio server's arguments (`/srv`, `./data`, `--root=/srv`) or environment,
+//            or the folder it starts in. Files, such as a script, are no roots.
+//   roots-2. Starting in the configuration's own folder is every server's default and is no sign of writing there. Starting
+//            above that folder, or inside the store, is.
+//   roots-3. Symbolic links are followed on both sides.
 
 import { realpathSync, statSync } from "node:fs";
 import { isAbsolute, relative, resolve, sep } from "node:path";
 import type { Config, StdioServer } from "../../contracts/index.js";
 import { folderOf } from "../sqlite/folder.js";
 
-/** Something of toolgate's that no server may write, inside a folder that one may. */
+/** A part of toolgate that no server may write, inside a folder that one may write. */
 export interface ExposedPath {
   readonly what: "configuration" | "store";
   readonly root: string;
 }
 
-/** What of toolgate's own a server could write, one entry per thing. */
+/** The parts of toolgate that a server could write, one entry for each. */
 export function exposedBy(server: StdioServer, config: Config): ExposedPath[] {
   const folder = real(config.folder);
   const kept = folderOf(config);
   const store = kept === undefined ? undefined : real(kept);
   const cwd = real(server.cwd);
-  const roots = [...namedFolders(server), ...(cwd === folder ? [] : [cwd])]; // W2
+  const roots = [...namedFolders(server), ...(cwd === folder ? [] : [cwd])]; // roots-2
   const exposed: ExposedPath[] = [];
   const holdsFile = roots.find((root) => contains(root, folder));
   if (holdsFile !== undefined) exposed.push({ what: "configuration", root: holdsFile });
@@ -32,7 +32,7 @@ export function exposedBy(server: StdioServer, config: Config): ExposedPath[] {
   return exposed;
 }
 
-/** Variables whose folders say nothing about what a server writes. */
+/** Variables that name folders and do not show what a server writes. */
 const NOT_ROOTS = new Set(["HOME", "PWD", "TMPDIR", "TMP", "TEMP", "USERPROFILE"]);
 
 function namedFolders(server: StdioServer): string[] {
@@ -56,7 +56,7 @@ function isFolder(path: string): boolean {
   }
 }
 
-/** The path without links; for what is not there yet, that of its nearest folder that is. (W3) */
+/** The path without links; for what is not there yet, that of its nearest folder that is. (roots-3) */
 function real(path: string): string {
   try {
     return realpathSync(path);

@@ -1,15 +1,16 @@
 // Which values of a configuration must never be seen in text.
 //
-//   K1. A value is a secret by where it stands: filled in from the environment, a header, the keys of seals and grants, an
-//       environment variable, argument or query parameter whose name says so, a password in a connection string.
-//   K2. Values shorter than 6 characters are not redacted: they would turn up inside ordinary words, and hiding those
-//       would hide what a person has to read.
-//   K3. For the same reason not secret: what a session sets for every program (HOME, USER, PATH …) and headers that
-//       only say which format is spoken (Accept, Content-Type, User-Agent …).
+//   secrets-1. The place of a value makes it a secret: it was filled in from the environment, it is a header, the key of
+//              seals or grants, an environment variable, argument or query parameter whose name says so, or a password in a
+//              connection string.
+//   secrets-2. Values shorter than 6 characters are not redacted. They would be found inside ordinary words, and hiding those
+//              would hide what a person has to read.
+//   secrets-3. For the same reason the variables that a session sets for every program (HOME, USER, PATH and the like) and
+//              headers that only name a format (Accept, Content-Type, User-Agent and the like) are not secrets.
 
 import type { ServerConfig } from "../../contracts/index.js";
 
-/** The shortest value that is redacted. (K2) */
+/** The shortest value that is redacted. (secrets-2) */
 export const MIN_SECRET_CHARS = 6;
 
 const SESSION = new Set(
@@ -22,7 +23,7 @@ const FORMAT_HEADER = /^(accept(-.*)?|content-type|user-agent|cache-control|mcp-
 const SAYS_SECRET =
   /api-?key|(^|[-_])key$|token(?!s|iz)|secret|passw|passphrase|credential|(^|[-_])auth(orization)?$|cookie/i;
 
-/** Whether a name says that what stands under it is a secret: nobody should write a default for it into a file. */
+/** Whether a name says that its value is a secret. Nobody should write a default for such a value into a file. */
 export function saysSecret(name: string): boolean {
   return SAYS_SECRET.test(name);
 }

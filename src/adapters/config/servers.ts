@@ -1,12 +1,12 @@
-// From a server as the file says it to a server as toolgate knows it.
+// Turns a server as the file describes it into a server as toolgate knows it.
 //
-//   S1. A server has a command or a url, never both; every spelling of a transport means one of three.
-//   S2. Names are labels, never paths or addresses, so `../docs` is a name like any other unless
-//       `catalog.limits.serverName` says otherwise. Refused are `local` (built-ins live there), characters that a rule
-//       or a reader could mistake (`*`, brackets, comma, hidden ones), and the empty name.
-//   S3. No two servers can give two tools one alias: names whose mapped forms are equal, or prefix one another across
-//       `__`, are refused.
-//   S4. What leaves for a remote host leaves over https; plain http is for this machine.
+//   config-server-1. A server has a command or a url, never both. Every spelling of a transport means one of three.
+//   config-server-2. Names are labels, never paths or addresses, so `../docs` is a name like any other unless
+//                    `catalog.limits.serverName` says otherwise. Refused are the empty name, `local` (the server of toolgate's
+//                    own tools), and characters that a rule or a reader could mistake: `*`, brackets, comma, hidden ones.
+//   config-server-3. No two servers can give two tools one alias. Names whose mapped forms are equal are refused, and so are
+//                    names of which one, followed by `__`, is the beginning of the other.
+//   config-server-4. Requests to another machine use https. Plain http is for this machine only.
 
 import { isAbsolute, resolve } from "node:path";
 import { hasHidden, LOCAL, mapName, type ServerConfig } from "../../contracts/index.js";
@@ -21,7 +21,7 @@ export interface ServerProblem {
 
 export type ReadServer = { readonly server: ServerConfig; readonly ignored: readonly string[] } | ServerProblem;
 
-/** Normalises one server. Relative `cwd` is relative to `folder`. `ignored` names keys its transport has no use for. */
+/** Normalises one server. Relative `cwd` is relative to `folder`. `ignored` names keys that its transport does not use. */
 export function readServer(file: FileServer, folder: string): ReadServer {
   const { command, url } = file;
   const type = file.type ?? file.transport;
@@ -66,7 +66,7 @@ function refuse(key: readonly string[], problem: string, hint: string): ServerPr
   return { key, problem, hint };
 }
 
-/** What no operating system takes: NUL anywhere, `=` in a variable's name. */
+/** Refuses what no operating system takes: NUL anywhere, and `=` in the name of a variable. */
 function processProblem(server: { command: string; args: string[]; env: Record<string, string>; cwd: string }) {
   const nul = (key: string[]) => refuse(key, "holds a NUL character", "take it out: no program can be given one");
   if (server.command.includes("\0")) return nul(["command"]);
@@ -79,7 +79,7 @@ function processProblem(server: { command: string; args: string[]; env: Record<s
   return undefined;
 }
 
-/** Why toolgate does not send to this address; the address itself is not quoted, it may hold a secret. (S4) */
+/** Why toolgate does not send to this address. The address is not quoted, because it may hold a secret. (config-server-4) */
 export function urlProblem(text: string): ServerProblem | undefined {
   if (!URL.canParse(text)) return refuse(["url"], "is not a URL", "write it whole: https://host/path");
   const url = new URL(text);
@@ -118,7 +118,7 @@ function headerProblem(headers: Readonly<Record<string, string>>): ServerProblem
   return undefined;
 }
 
-/** Why these names cannot stand together, with the name at fault; undefined when they can. (S2, S3) */
+/** Why these names cannot be used together, and which one is wrong. (config-server-2, config-server-3) */
 export function namesProblem(
   names: readonly string[],
   pattern: string | undefined,

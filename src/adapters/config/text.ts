@@ -1,4 +1,4 @@
-// The text of a configuration file, or why there is none.
+// Reads the text of a configuration file, or says why it cannot be read.
 
 import { constants } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
@@ -7,7 +7,7 @@ import { oneLine, ToolgateError } from "../../contracts/index.js";
 /** The largest file that is read, in bytes. */
 export const MAX_CONFIG_BYTES = 1_048_576;
 
-/** A pipe that was put there meanwhile must not make it wait. */
+/** The file may be replaced by a pipe after it was looked at. Opening that pipe must not block. */
 const WITHOUT_WAITING = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 
 /** Reads UTF-8 text from a regular file of bounded size. Throws `ToolgateError` `config_unreadable`. */

@@ -1,7 +1,7 @@
-// Keys of the file that mean nothing, each with the key that was probably meant.
+// Finds keys of the file that toolgate does not know, and the known key that was probably meant.
 
 import { z } from "zod";
-import { type Finding, nearest } from "../../contracts/index.js";
+import { type Finding, isObject, nearest } from "../../contracts/index.js";
 import { ConfigFile } from "./file.js";
 import { pathText } from "./issues.js";
 import type { Path } from "./json.js";
@@ -14,7 +14,7 @@ export function unknownKeys(value: unknown): Finding[] {
 }
 
 function walk(schema: z.core.$ZodType, value: unknown, path: Path, findings: Finding[]): void {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return;
+  if (!isObject(value)) return;
   const inner = unwrap(schema, value);
   if (inner instanceof z.ZodRecord) {
     for (const [key, item] of Object.entries(value)) walk(inner.valueType, item, [...path, key], findings);

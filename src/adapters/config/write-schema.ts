@@ -1,5 +1,5 @@
-// A script of this checkout (`npm run schema`): writes toolgate.schema.json from the schema in file.ts. With --check: writes nothing and exits 1
-// when the committed file says something else.
+// A script of this checkout (`npm run schema`). It writes toolgate.schema.json from the schema in file.ts. With --check it
+// writes nothing, and exits with 1 when the committed file says something else.
 
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -19,7 +19,7 @@ if (process.argv.includes("--check")) {
   execFileSync("npx", ["biome", "format", "--write", target], { stdio: "ignore" });
 }
 
-/** The committed file without its layout, which is the formatter's business. */
+/** The committed file without its layout, which the formatter decides. */
 function committed(): string | undefined {
   try {
     return JSON.stringify(JSON.parse(readFileSync(target, "utf8")));

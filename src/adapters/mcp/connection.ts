@@ -1,10 +1,11 @@
 // One connected server: pages of its list, and calls with the evidence they leave behind.
 //
-//   S1. `how` and the facts beside it come from the flight, which the transport filled in; never from an SDK error.
-//   S3. Pages and results are the raw ones.
-//   S4. Only what carries a signal (a read) is ever cancelled. A write is left alone at its deadline and listened to.
-//   K1. The SDK's own timer never fires: at a timeout the SDK would send a cancel.
-//   K2. A retired connection takes no new call and closes when the last one in flight has ended.
+// `how` and the facts beside it come from the pending request, which the transport filled in, never from an SDK error.
+// Pages and results are the raw ones. The SDK's own timer never fires, because at a timeout the SDK would send a cancel.
+//
+//   connection-1. Only a request that has a signal (a read) is ever cancelled. A write is not cancelled at its deadline, and
+//                 its late answer is still taken.
+//   connection-2. A retired connection takes no new call, and closes when its last pending request has ended.
 
 import type { Client } from "@modelcontextprotocol/client";
 import { z } from "zod";
@@ -16,12 +17,12 @@ import type {
   RawResponse,
   ServerConnection,
 } from "../../contracts/servers.js";
-import { Flight, RefusedResend } from "./flight.js";
 import type { Observer } from "./observe.js";
-import { messageOf, type Say } from "./problem.js";
+import { PendingRequest, RefusedResend } from "./pending-request.js";
+import { messageOf, type Scrub } from "./problem.js";
 
-/** The longest `setTimeout` there is (K1). */
-const NEVER_MS = 2_147_483_647;
+/** The longest time that `setTimeout` takes. */
+const LONGEST_MS = 2_147_483_647;
 const ANYTHING = z.looseObject({});
 const NOTHING_LATE = Promise.resolve(undefined);
 
@@ -29,7 +30,7 @@ export interface ConnectionParts {
   readonly name: string;
   readonly client: Client;
   readonly observer: Observer;
-  readonly say: Say;
+  readonly scrub: Scrub;
   /** The connection must not be used again: the session is gone, or nobody listens at the address. */
   readonly onUseless: (reason: string) => void;
   /** Ends the transport for good. Never rejects. */
@@ -47,7 +48,7 @@ export class Connection implements ServerConnection {
   readonly protocol: string;
   readonly serverInfo: { readonly name: string; readonly version: string };
   readonly #parts: ConnectionParts;
-  /** Everything that may still bring an answer, and the writes among it. */
+  /** Every request that may still be answered, and the writes among them. */
   readonly #open = new Set<Promise<unknown>>();
   readonly #writes = new Set<Promise<unknown>>();
   #closed: string | undefined;
@@ -66,22 +67,22 @@ export class Connection implements ServerConnection {
   }
 
   async listPage(cursor: string | undefined, deadlineMs: number, maxBytes: number): Promise<ListPage> {
-    const never = new AbortController(); // a list is a read: it may be cancelled
+    const cancellable = new AbortController().signal; // a list is a read: it may be cancelled at its deadline
     const { evidence } = this.#send(
-      new Flight(maxBytes, () => true),
+      new PendingRequest(maxBytes, () => true),
       (signal) =>
         this.#parts.client.request({ method: "tools/list", params: cursor === undefined ? {} : { cursor } }, ANYTHING, {
-          timeout: NEVER_MS,
+          timeout: LONGEST_MS,
           ...(signal === undefined ? {} : { signal }),
         }),
-      { deadlineMs, keepListeningMs: 0, signal: never.signal },
+      { deadlineMs, keepListeningMs: 0, signal: cancellable },
     );
     return this.#page(await evidence, deadlineMs, maxBytes);
   }
 
   call(request: CallRequest): Call {
     return this.#send(
-      new Flight(request.maxBytes, request.maySend),
+      new PendingRequest(request.maxBytes, request.maySend),
       (signal) =>
         this.#parts.client.callTool(
           { name: request.tool, arguments: request.arguments, _meta: request.meta },
@@ -89,7 +90,7 @@ export class Connection implements ServerConnection {
             // Without an output schema there is nothing for the SDK to validate; with a definition it looks none up.
             toolDefinition: { name: request.tool, inputSchema: { ...request.inputSchema, type: "object" } },
             allowInputRequired: true,
-            timeout: NEVER_MS,
+            timeout: LONGEST_MS,
             ...(signal === undefined ? {} : { signal }),
           },
         ),
@@ -97,12 +98,12 @@ export class Connection implements ServerConnection {
     );
   }
 
-  /** Writes that may still be answered have been, or their time is over. */
+  /** Resolves when every write that may still be answered was answered, or its time is over. */
   async settled(): Promise<void> {
     while (this.#writes.size > 0) await Promise.all(this.#writes);
   }
 
-  /** Takes no new call from now on; ends when nothing is in flight any more (K2). */
+  /** Takes no new call from now on; ends when no request is pending any more (connection-2). */
   async retire(reason: string): Promise<void> {
     this.#closed ??= reason;
     while (this.#open.size > 0) await Promise.all(this.#open);
@@ -112,34 +113,34 @@ export class Connection implements ServerConnection {
   /** Ends at once. Never rejects. */
   end(): Promise<void> {
     this.#closed ??= "the connection was closed";
-    // In a later tick: ending tells the host of the loss, and the host ends what it lost.
+    // In a later tick, because ending reports the loss to the pool, and the pool then ends the connection it lost.
     this.#ended ??= Promise.resolve().then(() => this.#parts.end());
     return this.#ended;
   }
 
-  #send(flight: Flight, start: (signal: AbortSignal | undefined) => Promise<unknown>, terms: Terms): Call {
-    const { say, observer } = this.#parts;
-    if (this.#closed !== undefined) return over(flight, "closed", this.#closed, say);
-    if (terms.signal?.aborted === true) return over(flight, "aborted", "cancelled before it was sent", say);
-    const cancel = terms.signal === undefined ? undefined : new AbortController(); // S4
+  #send(pending: PendingRequest, start: (signal: AbortSignal | undefined) => Promise<unknown>, terms: Terms): Call {
+    const { scrub, observer } = this.#parts;
+    if (this.#closed !== undefined) return neverSent(pending, "closed", this.#closed, scrub);
+    if (terms.signal?.aborted === true) return neverSent(pending, "aborted", "cancelled before it was sent", scrub);
+    const cancel = terms.signal === undefined ? undefined : new AbortController(); // connection-1
 
-    const made = observer.run(flight, async () => start(cancel?.signal));
+    const made = observer.run(pending, async () => start(cancel?.signal));
     made.catch((error: unknown) => {
       if (error instanceof RefusedResend) return; // the first send goes on
-      flight.lose("error", messageOf(error));
+      pending.lose("error", messageOf(error));
     });
 
-    const evidence = until(flight, terms).then((how) => {
+    const evidence = firstEnd(pending, terms).then((how) => {
       if (how === "deadline" || how === "aborted") cancel?.abort();
-      const facts = flight.evidence(how, say);
-      if (how !== "deadline" || terms.keepListeningMs <= 0) flight.listening = false;
+      const facts = pending.evidence(how, scrub);
+      if (how !== "deadline" || terms.keepListeningMs <= 0) pending.listening = false;
       if (facts.sessionGone === true) this.#parts.onUseless("the session is gone");
       if (facts.refused) this.#parts.onUseless("nobody was reached");
       return facts;
     });
     const late = evidence.then((facts) => {
       if (facts.how !== "deadline" || terms.keepListeningMs <= 0) return undefined;
-      return listen(flight, terms.keepListeningMs, say);
+      return listen(pending, terms.keepListeningMs, scrub);
     });
     this.#track(late, terms.signal === undefined);
     return { evidence, late };
@@ -155,7 +156,7 @@ export class Connection implements ServerConnection {
   }
 
   #page(facts: CallEvidence, deadlineMs: number, maxBytes: number): ListPage {
-    const failed = (problem: string): ListPage => ({ ok: false, problem: this.#parts.say(problem) });
+    const failed = (problem: string): ListPage => ({ ok: false, problem: this.#parts.scrub(problem) });
     if (facts.tooLarge === true) return failed(`a page of its tools is above ${maxBytes} bytes`);
     if (facts.how === "deadline") return failed(`its tools were not listed within ${deadlineMs} ms`);
     if (facts.response === undefined) return failed(`its tools could not be listed: ${facts.detail ?? facts.how}`);
@@ -173,35 +174,35 @@ function page(response: RawResponse, bytes: number, failed: (problem: string) =>
   return { ok: true, tools, bytes, ...(nextCursor === undefined ? {} : { nextCursor }) };
 }
 
-/** How waiting ends: with the flight, at our deadline, or by the run's own signal. */
-function until(flight: Flight, terms: Terms): Promise<CallEvidence["how"]> {
+/** Waits for the end of the request, for our deadline or for the run's own signal, and says which came first. */
+function firstEnd(pending: PendingRequest, terms: Terms): Promise<CallEvidence["how"]> {
   return new Promise((resolve) => {
     const done = (how: CallEvidence["how"]) => {
       clearTimeout(timer);
       terms.signal?.removeEventListener("abort", aborted);
-      resolve(flight.end ?? how); // what has come in by now counts
+      resolve(pending.end ?? how); // an answer that has come in by now counts
     };
     const aborted = () => done("aborted");
-    const timer = setTimeout(() => done("deadline"), Math.min(terms.deadlineMs, NEVER_MS));
+    const timer = setTimeout(() => done("deadline"), Math.min(terms.deadlineMs, LONGEST_MS));
     terms.signal?.addEventListener("abort", aborted, { once: true });
-    void flight.over.then(() => done("error"));
+    void pending.ended.then(() => done("error"));
   });
 }
 
-/** Listens on after the deadline. Only an answer is worth telling. */
-async function listen(flight: Flight, ms: number, say: Say): Promise<CallEvidence | undefined> {
+/** Listens on after the deadline. Undefined unless an answer came. */
+async function listen(pending: PendingRequest, ms: number, scrub: Scrub): Promise<CallEvidence | undefined> {
   let timer: NodeJS.Timeout | undefined;
   const enough = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, Math.min(ms, NEVER_MS));
+    timer = setTimeout(resolve, Math.min(ms, LONGEST_MS));
   });
-  await Promise.race([flight.over, enough]);
+  await Promise.race([pending.ended, enough]);
   clearTimeout(timer);
-  flight.listening = false;
-  return flight.end === "response" ? flight.evidence("response", say) : undefined;
+  pending.listening = false;
+  return pending.end === "response" ? pending.evidence("response", scrub) : undefined;
 }
 
 /** A call that was never handed to the transport. */
-function over(flight: Flight, how: CallEvidence["how"], detail: string, say: Say): Call {
-  flight.note(detail);
-  return { evidence: Promise.resolve(flight.evidence(how, say)), late: NOTHING_LATE };
+function neverSent(pending: PendingRequest, how: CallEvidence["how"], detail: string, scrub: Scrub): Call {
+  pending.note(detail);
+  return { evidence: Promise.resolve(pending.evidence(how, scrub)), late: NOTHING_LATE };
 }

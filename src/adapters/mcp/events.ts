@@ -1,7 +1,7 @@
-// A server-sent event stream, watched as it passes.
+// Watches the events of a server-sent event stream while the stream passes.
 //
-//   V1. One event never takes more than the limit; a stream may go on for ever.
-//   V2. An event that nobody claims passes byte for byte.
+//   events-1. One event never takes more memory than the limit. The stream itself may go on for ever.
+//   events-2. An event that is not replaced passes unchanged, byte for byte.
 
 export interface EventHandlers {
   readonly limitBytes: () => number;
@@ -15,52 +15,12 @@ export interface EventHandlers {
   readonly onEnd: (error?: unknown) => void;
 }
 
-/** The same stream, with its events seen. */
+/** The same stream. Its events are handed to `handlers` while they pass. */
 export function watchEvents(body: ReadableStream<Uint8Array>, handlers: EventHandlers): ReadableStream<Uint8Array> {
   const reader = body.getReader();
   const decoder = new TextDecoder();
   const encoder = new TextEncoder();
-  let parts: string[] = [];
-  let bytes = 0;
-  let tail = "";
-
-  /** Cuts whole events off what came in; the boundary may lie across two chunks. */
-  function cut(text: string): string {
-    let passed = "";
-    let rest = text;
-    for (;;) {
-      const seen = tail + rest;
-      const found = /\r\n\r\n|\n\n|\r\r/.exec(seen);
-      if (found === null) break;
-      const end = found.index + found[0].length - tail.length;
-      passed += event(parts.join("") + rest.slice(0, end));
-      rest = rest.slice(end);
-      [parts, bytes, tail] = [[], 0, ""];
-    }
-    if (rest !== "") {
-      parts.push(rest);
-      bytes += Buffer.byteLength(rest);
-      tail = (tail + rest).slice(-3);
-    }
-    return passed;
-  }
-
-  function event(text: string): string {
-    const lines = text.split(/\r\n|\n|\r/);
-    if (lines.some((line) => line.startsWith("id:"))) handlers.onId();
-    const data = lines.filter((line) => line.startsWith("data:")).map((line) => line.slice(5).replace(/^ /, ""));
-    if (data.length === 0) return text;
-    let value: unknown;
-    try {
-      value = JSON.parse(data.join("\n"));
-    } catch {
-      return text;
-    }
-    const handed = handlers.onData(value);
-    if (handed === value) return text; // V2
-    const kept = lines.filter((line) => line !== "" && !line.startsWith("data:"));
-    return `${[...kept, `data: ${JSON.stringify(handed)}`].join("\n")}\n\n`;
-  }
+  const events = new EventCutter((event) => passEvent(event, handlers));
 
   return new ReadableStream<Uint8Array>({
     async pull(controller) {
@@ -72,9 +32,9 @@ export function watchEvents(body: ReadableStream<Uint8Array>, handlers: EventHan
             controller.close();
             return;
           }
-          const passed = cut(decoder.decode(value, { stream: true }));
-          if (bytes > handlers.limitBytes()) {
-            handlers.onOversize(bytes); // V1
+          const passed = events.push(decoder.decode(value, { stream: true }));
+          if (events.bytes > handlers.limitBytes()) {
+            handlers.onOversize(events.bytes); // events-1
             controller.error(new Error("an event above the size limit"));
             await reader.cancel().catch(() => {});
             return;
@@ -90,4 +50,55 @@ export function watchEvents(body: ReadableStream<Uint8Array>, handlers: EventHan
     },
     cancel: (reason) => reader.cancel(reason),
   });
+}
+
+/** Cuts text into whole events. The boundary between two events may lie across two chunks. */
+class EventCutter {
+  readonly #pass: (event: string) => string;
+  #parts: string[] = [];
+  #tail = "";
+  /** Bytes of the event that has begun and not ended. */
+  bytes = 0;
+
+  constructor(pass: (event: string) => string) {
+    this.#pass = pass;
+  }
+
+  /** Adds a chunk. Returns what the events that ended in it are passed on as. */
+  push(chunk: string): string {
+    let passed = "";
+    let rest = chunk;
+    for (;;) {
+      const found = /\r\n\r\n|\n\n|\r\r/.exec(this.#tail + rest);
+      if (found === null) break;
+      const end = found.index + found[0].length - this.#tail.length;
+      passed += this.#pass(this.#parts.join("") + rest.slice(0, end));
+      rest = rest.slice(end);
+      [this.#parts, this.bytes, this.#tail] = [[], 0, ""];
+    }
+    if (rest !== "") {
+      this.#parts.push(rest);
+      this.bytes += Buffer.byteLength(rest);
+      this.#tail = (this.#tail + rest).slice(-3);
+    }
+    return passed;
+  }
+}
+
+/** Hands one event to `handlers`. Returns its text, or the text of what it is replaced by. */
+function passEvent(text: string, handlers: EventHandlers): string {
+  const lines = text.split(/\r\n|\n|\r/);
+  if (lines.some((line) => line.startsWith("id:"))) handlers.onId();
+  const data = lines.filter((line) => line.startsWith("data:")).map((line) => line.slice(5).replace(/^ /, ""));
+  if (data.length === 0) return text;
+  let value: unknown;
+  try {
+    value = JSON.parse(data.join("\n"));
+  } catch {
+    return text;
+  }
+  const handed = handlers.onData(value);
+  if (handed === value) return text; // events-2
+  const others = lines.filter((line) => line !== "" && !line.startsWith("data:"));
+  return `${[...others, `data: ${JSON.stringify(handed)}`].join("\n")}\n\n`;
 }

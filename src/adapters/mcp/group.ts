@@ -1,35 +1,31 @@
-// Process groups: every server leads one of its own, so that a Ctrl-C at the terminal does not reach a server in
-// mid-write, and so that everything it started can be ended with it.
+// Process groups. Every server leads one of its own, so that a Ctrl-C at the terminal does not reach a server in the
+// middle of a write, and so that everything the server started can be ended with it.
 //
-//   P1. A group is ended politely first: end of stdin (the caller's part), SIGTERM, SIGKILL.
-//   P2. When this process exits, however it does, no group that it started is left behind.
+//   group-1. A group is ended politely first: end of stdin (the caller's part), then SIGTERM, then SIGKILL.
+//   group-2. When this process ends by its own doing (it returns, calls `process.exit`, or throws an error that nobody
+//            catches), its `exit` event ends every group that it started. A process that is ended from outside has no such
+//            event: by SIGKILL, by a signal that it does not handle, by a crash of the runtime. Then each server sees only
+//            the end of its stdin, and one that ignores that lives on.
+//   group-3. A group counts as gone only when the system says that it does not exist. A group that this process may not
+//            signal (EPERM) exists.
+//
+// Windows has no process groups: there only the server's own process is ended, and what it started lives on.
 
 const POLL_MS = 20;
 /** How long a group may take over SIGTERM when this process exits without having closed it. */
 const EXIT_GRACE_MS = 200;
-
 /** How long the end of a killed group is waited for. */
 const KILL_MS = 2_000;
 
 const groups = new Set<number>();
 let guarding = false;
 
-/** Ends the group with this process from now on (P2). */
+/** Ends the group with this process from now on (group-2). `leader` is the id of the process that leads it. */
 export function guard(leader: number): void {
   groups.add(leader);
   if (guarding) return;
   guarding = true;
   process.on("exit", endAllNow);
-}
-
-/** Waits until the group is empty. False when it is not within `ms`. */
-export async function emptied(leader: number, ms: number): Promise<boolean> {
-  for (let waited = 0; alive(leader); waited += POLL_MS) {
-    if (waited >= ms) return false;
-    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
-  }
-  groups.delete(leader);
-  return true;
 }
 
 export interface EndTimes {
@@ -39,33 +35,40 @@ export interface EndTimes {
   readonly termMs: number;
 }
 
-/** Ends a group whose stdin was closed already (P1). */
+/** Ends a group whose stdin was closed already (group-1). */
 export async function endGroup(leader: number, times: EndTimes): Promise<void> {
-  if (await emptied(leader, times.eofMs)) return;
-  signal(leader, "SIGTERM");
-  if (await emptied(leader, times.termMs)) return;
-  signal(leader, "SIGKILL");
-  // Dead members that nobody has reaped still count as members: the wait is bounded.
-  await emptied(leader, KILL_MS);
+  if (await isGoneWithin(leader, times.eofMs)) return;
+  signalGroup(leader, "SIGTERM");
+  if (await isGoneWithin(leader, times.termMs)) return;
+  signalGroup(leader, "SIGKILL");
+  // A dead process that nobody has reaped still counts as a member of its group, so the wait is bounded.
+  await isGoneWithin(leader, KILL_MS);
   groups.delete(leader);
 }
 
-function signal(leader: number, name: "SIGTERM" | "SIGKILL" | 0): boolean {
+/** Waits until no process of the group is left. False when one still is after `ms`. */
+export async function isGoneWithin(leader: number, ms: number): Promise<boolean> {
+  for (let waited = 0; signalGroup(leader, 0); waited += POLL_MS) {
+    if (waited >= ms) return false;
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+  }
+  groups.delete(leader);
+  return true;
+}
+
+/** Sends a signal; 0 sends none and only looks. False when there is no such group any more. */
+function signalGroup(leader: number, name: "SIGTERM" | "SIGKILL" | 0): boolean {
   try {
-    return process.kill(-leader, name);
-  } catch {
-    return false;
+    return process.kill(process.platform === "win32" ? leader : -leader, name);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== "ESRCH"; // group-3
   }
 }
 
-function alive(leader: number): boolean {
-  return signal(leader, 0);
-}
-
-/** Synchronous, for the `exit` event: nothing asynchronous runs any more. */
+/** Synchronous, because nothing asynchronous runs after the `exit` event. */
 function endAllNow(): void {
-  const left = [...groups].filter((leader) => signal(leader, "SIGTERM"));
+  const left = [...groups].filter((leader) => signalGroup(leader, "SIGTERM"));
   if (left.length === 0) return;
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, EXIT_GRACE_MS);
-  for (const leader of left) signal(leader, "SIGKILL");
+  for (const leader of left) signalGroup(leader, "SIGKILL");
 }

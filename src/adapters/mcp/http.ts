@@ -1,23 +1,23 @@
-// The `fetch` that HTTP transports are given: records what became of a call's own request, and bounds what comes back.
+// The `fetch` that HTTP transports are given: it records what became of a call's own request and bounds the answer's size.
 //
-//   H1. Redirects are never followed: a 307 would send the request again, and headers would leave the origin.
-//   H2. One call makes one POST (S2).
-//   H3. A body is read up to the limit of the flights that wait for it, whether it is JSON or an event stream.
-//   H4. Status and network failures belong to the flight whose POST this is, and to no other.
+//   http-1. Redirects are never followed: a 307 would send the request again, and headers would reach another origin.
+//   http-2. One call makes one POST. A second one is refused.
+//   http-3. A body is read up to the limit of the requests that wait for it, whether it is JSON or an event stream.
+//   http-4. Status and network failures are recorded for the pending request whose POST this is, and for no other.
 
 import { watchEvents } from "./events.js";
-import { type Flight, RefusedResend } from "./flight.js";
 import { networkFailure } from "./network.js";
 import type { Observer } from "./observe.js";
+import { type PendingRequest, RefusedResend } from "./pending-request.js";
 import { messageOf } from "./problem.js";
 
-/** Enough of an error page to find a JSON-RPC error in it. */
+/** How much of an error page is read to find a JSON-RPC error in it. */
 const ERROR_BODY_BYTES = 65_536;
 
 export interface HttpHooks {
-  /** A request without a flight failed: a handshake, a notification, a stream. Text for a problem; not redacted. */
+  /** A request that belongs to no call failed: a handshake, a notification, a stream. Text for a problem, not redacted. */
   readonly onFailure: (text: string) => void;
-  /** A stream for server notifications ended: whatever it would have told us was missed. */
+  /** A stream for server notifications ended: later notifications were missed. */
   readonly onStreamEnd: () => void;
 }
 
@@ -26,95 +26,100 @@ export type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>
 export function observedFetch(observer: Observer, hooks: HttpHooks): Fetch {
   return async (url, init) => {
     const method = (init?.method ?? "GET").toUpperCase();
-    const flight = method === "POST" ? observer.sending() : undefined;
-    if (flight !== undefined && ++flight.posts > 1) throw new RefusedResend(); // H2
-    const ours = () => init?.signal?.aborted === true;
+    const pending = method === "POST" ? observer.sending() : undefined;
+    if (pending !== undefined && ++pending.posts > 1) throw new RefusedResend(); // http-2
+    const weAborted = () => init?.signal?.aborted === true;
     let response: Response;
     try {
-      response = await fetch(url, { ...init, redirect: "manual" }); // H1
+      response = await fetch(url, { ...init, redirect: "manual" }); // http-1
     } catch (error) {
-      if (!ours()) failed(error, flight, hooks);
+      if (!weAborted()) failed(error, pending, hooks);
       throw error;
     }
     const headers = new Headers(init?.headers);
-    if (!response.ok) return refusal(response, headers.has("mcp-session-id"), flight, observer, hooks);
+    if (!response.ok) return failedAnswer(response, headers.has("mcp-session-id"), pending, observer, hooks);
     const kind = response.headers.get("content-type")?.split(";")[0]?.trim().toLowerCase();
     if (response.body === null || (kind !== "text/event-stream" && kind !== "application/json")) return response;
-    if (kind === "application/json") return json(response, flight, observer, ours);
-    const stays = method === "GET" || headers.get("mcp-method") === "subscriptions/listen";
-    return stream(response, flight, observer, () => {
-      if (stays && !ours()) hooks.onStreamEnd();
+    if (kind === "application/json") return jsonAnswer(response, pending, observer, weAborted);
+    const isNotificationStream = method === "GET" || headers.get("mcp-method") === "subscriptions/listen";
+    return streamedAnswer(response, pending, observer, () => {
+      if (isNotificationStream && !weAborted()) hooks.onStreamEnd();
     });
   };
 }
 
-function failed(error: unknown, flight: Flight | undefined, hooks: HttpHooks): void {
+function failed(error: unknown, pending: PendingRequest | undefined, hooks: HttpHooks): void {
   const { code, refused } = networkFailure(error);
   const text = refused
     ? `nobody was reached (${code ?? messageOf(error)})`
     : `the connection broke (${code ?? "no code"})`;
-  if (flight === undefined) hooks.onFailure(text);
+  if (pending === undefined) hooks.onFailure(text);
   else {
-    flight.refused = refused; // H4
-    flight.lose(refused ? "error" : "closed", text);
+    pending.refused = refused; // http-4
+    pending.lose(refused ? "error" : "closed", text);
   }
 }
 
-async function refusal(
+async function failedAnswer(
   response: Response,
   inSession: boolean,
-  flight: Flight | undefined,
+  pending: PendingRequest | undefined,
   observer: Observer,
   hooks: HttpHooks,
 ): Promise<Response> {
   const { status } = response;
   const redirect = status >= 300 && status < 400;
   const sessionGone = status === 404 && inSession;
-  const text = (await read(response.body, ERROR_BODY_BYTES).catch(() => undefined))?.text ?? "";
-  const told = redirect
+  const text = (await readBody(response.body, ERROR_BODY_BYTES).catch(() => undefined))?.text ?? "";
+  const problem = redirect
     ? `HTTP ${status}: redirects are not followed`
     : sessionGone
       ? "HTTP 404: the session is gone"
       : `HTTP ${status}${status === 401 ? ": the server asks for authorization" : ""}`;
-  if (flight === undefined) hooks.onFailure(told);
+  if (pending === undefined) hooks.onFailure(problem);
   else {
-    flight.status(status, sessionGone); // H4
-    // A JSON-RPC error in the body is an answer, unless the status alone says that nothing was run.
+    pending.status(status, sessionGone); // http-4
+    // A JSON-RPC error in the body is an answer, unless the status alone says that the call was not run.
     if (!redirect && status !== 401 && !sessionGone) observer.take(parsed(text));
-    flight.lose("error", told);
+    pending.lose("error", problem);
   }
-  if (redirect) throw new Error(told);
-  return new Response(bodiless(status) ? null : text, { status, headers: plain(response.headers) });
+  if (redirect) throw new Error(problem);
+  return new Response(hasNoBody(status) ? null : text, { status, headers: withoutEncoding(response.headers) });
 }
 
-async function json(
+async function jsonAnswer(
   response: Response,
-  flight: Flight | undefined,
+  pending: PendingRequest | undefined,
   observer: Observer,
-  ours: () => boolean,
+  weAborted: () => boolean,
 ): Promise<Response> {
   let body: Body;
   try {
-    body = await read(response.body, observer.limitBytes());
+    body = await readBody(response.body, observer.limitBytes());
   } catch (error) {
-    if (!ours()) flight?.lose("closed", "the connection broke within the answer");
+    if (!weAborted()) pending?.lose("closed", "the connection broke within the answer");
     throw error;
   }
   const { text, bytes } = body;
   if (text === undefined) {
-    flight?.oversize(bytes); // H3
+    pending?.oversize(bytes); // http-3
     throw new Error("an answer above the size limit");
   }
   const value = parsed(text);
-  if (value === undefined) flight?.lose("error", "the answer is no JSON");
+  if (value === undefined) pending?.lose("error", "the answer is no JSON");
   const handed = observer.take(value);
   return new Response(handed === value ? text : JSON.stringify(handed), {
     status: response.status,
-    headers: plain(response.headers),
+    headers: withoutEncoding(response.headers),
   });
 }
 
-function stream(response: Response, flight: Flight | undefined, observer: Observer, onEnd: () => void): Response {
+function streamedAnswer(
+  response: Response,
+  pending: PendingRequest | undefined,
+  observer: Observer,
+  onEnd: () => void,
+): Response {
   let resumable = false;
   const body = watchEvents(response.body as ReadableStream<Uint8Array>, {
     limitBytes: () => observer.limitBytes(),
@@ -122,14 +127,14 @@ function stream(response: Response, flight: Flight | undefined, observer: Observ
     onId: () => {
       resumable = true;
     },
-    onOversize: (bytes) => flight?.oversize(bytes), // H3
+    onOversize: (bytes) => pending?.oversize(bytes), // http-3
     onEnd: () => {
       // With an event id the SDK asks for the rest of the stream; the answer may still come.
-      if (!resumable) flight?.lose("closed", "the response stream ended without an answer");
+      if (!resumable) pending?.lose("closed", "the response stream ended without an answer");
       onEnd();
     },
   });
-  return new Response(body, { status: response.status, headers: plain(response.headers) });
+  return new Response(body, { status: response.status, headers: withoutEncoding(response.headers) });
 }
 
 interface Body {
@@ -138,7 +143,7 @@ interface Body {
   readonly bytes: number;
 }
 
-async function read(body: ReadableStream<Uint8Array> | null, limit: number): Promise<Body> {
+async function readBody(body: ReadableStream<Uint8Array> | null, limit: number): Promise<Body> {
   if (body === null) return { text: "", bytes: 0 };
   const parts: Uint8Array[] = [];
   let bytes = 0;
@@ -162,12 +167,12 @@ function parsed(text: string): unknown {
   }
 }
 
-function bodiless(status: number): boolean {
+function hasNoBody(status: number): boolean {
   return status === 101 || status === 103 || status === 204 || status === 205 || status === 304;
 }
 
-/** Headers for a body that is decoded already and whose length may have changed. */
-function plain(from: Headers): Headers {
+/** The headers for a body that is decoded already and may have another length. */
+function withoutEncoding(from: Headers): Headers {
   const headers = new Headers(from);
   for (const name of ["content-encoding", "content-length", "transfer-encoding"]) headers.delete(name);
   return headers;

@@ -1,8 +1,9 @@
-// Bytes of a server's stdout, cut into JSON-RPC messages.
+// Cuts the bytes of a server's stdout into JSON-RPC messages.
 //
-//   B1. A line above the limit is never held: it is scanned for its id while it passes.
-//   B2. What is not JSON-RPC is skipped and counted; it neither ends the connection nor reaches anyone.
+//   lines-1. A line above the limit is never held in memory: it is scanned for its id while it passes.
+//   lines-2. A line that is no JSON-RPC is skipped and counted. It does not end the connection, and nobody receives it.
 
+import { isObject } from "../../contracts/index.js";
 import { TopLevel } from "./toplevel.js";
 
 export interface LineHandlers {
@@ -17,8 +18,9 @@ export class LineReader {
   readonly #handlers: LineHandlers;
   #parts: Buffer[] = [];
   #bytes = 0;
-  #passing: TopLevel | undefined;
-  /** Lines that were no JSON-RPC. */
+  /** Scans the present line when it is above the limit. */
+  #scan: TopLevel | undefined;
+  /** How many lines were no JSON-RPC. */
   skipped = 0;
 
   constructor(handlers: LineHandlers) {
@@ -38,23 +40,23 @@ export class LineReader {
   #add(part: Buffer): void {
     if (part.length === 0) return;
     this.#bytes += part.length;
-    if (this.#passing === undefined && this.#bytes > this.#handlers.limitBytes()) {
-      this.#passing = new TopLevel();
-      for (const kept of this.#parts) this.#passing.push(kept);
+    if (this.#scan === undefined && this.#bytes > this.#handlers.limitBytes()) {
+      this.#scan = new TopLevel();
+      for (const kept of this.#parts) this.#scan.push(kept);
       this.#parts = [];
     }
-    if (this.#passing === undefined) this.#parts.push(part);
-    else this.#passing.push(part); // B1
+    if (this.#scan === undefined) this.#parts.push(part);
+    else this.#scan.push(part); // lines-1
   }
 
   #finish(): void {
-    const [parts, bytes, passing] = [this.#parts, this.#bytes, this.#passing];
+    const [parts, bytes, scan] = [this.#parts, this.#bytes, this.#scan];
     this.#parts = [];
     this.#bytes = 0;
-    this.#passing = undefined;
-    if (passing !== undefined) {
-      if (passing.id === undefined || passing.hasMethod) this.skipped += 1;
-      else this.#handlers.onOversize(passing.id, bytes);
+    this.#scan = undefined;
+    if (scan !== undefined) {
+      if (scan.id === undefined || scan.hasMethod) this.skipped += 1;
+      else this.#handlers.onOversize(scan.id, bytes);
       return;
     }
     // A whole line is decoded at once: no character is cut, and bytes that are no UTF-8 become U+FFFD.
@@ -62,7 +64,7 @@ export class LineReader {
     if (text === "") return;
     const message = parse(text);
     if (message === undefined)
-      this.skipped += 1; // B2
+      this.skipped += 1; // lines-2
     else this.#handlers.onMessage(message);
   }
 }
@@ -74,10 +76,8 @@ function parse(text: string): Readonly<Record<string, unknown>> | undefined {
   } catch {
     return undefined;
   }
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
-  const message = value as Readonly<Record<string, unknown>>;
-  if (message.jsonrpc !== "2.0") return undefined;
-  const named = typeof message.method === "string";
-  const answers = typeof message.id === "string" || typeof message.id === "number";
-  return named || answers ? message : undefined;
+  if (!isObject(value) || value.jsonrpc !== "2.0") return undefined;
+  const named = typeof value.method === "string";
+  const answers = typeof value.id === "string" || typeof value.id === "number";
+  return named || answers ? value : undefined;
 }

@@ -1,6 +1,6 @@
-// What a failed HTTP request proves about whether it reached anyone.
+// Says whether a failed HTTP request can have reached the server.
 //
-// Decided by facts of our own network stack (a system call that failed, a handshake that was refused), never by text.
+// Facts of our own network stack decide (a system call that failed, a handshake that was refused), never the error's text.
 
 export interface NetworkFailure {
   /** The first code found, such as `ECONNREFUSED`. */

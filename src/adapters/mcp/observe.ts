@@ -1,40 +1,40 @@
-// A transport observed in place: what leaves, what comes back, for which call.
+// Observes a transport: which request leaves it, what comes back, and to which call it belongs.
 //
-// Works on any MCP transport object, before or after a client took it, because it replaces `send` and turns `onmessage`
-// and `onclose` into accessors. Calls are found by async context, not by ids or `_meta`, so that nothing a server says can
-// be mistaken for something that happened to the transport.
+// It works on any MCP transport object, before or after a client took it, because it replaces `send` and turns `onmessage`
+// and `onclose` into accessors. The call behind a request is found by async context, not by ids or `_meta`, so that nothing
+// a server says can be taken for something that happened on the transport. Evidence says what was seen there.
 //
-//   S1. Evidence says what was seen on the transport.
-//   S2. One call sends at most one request: a second send under one flight is refused.
-//   S3. The raw response is ours. The SDK is handed an empty one under the same id: it has nothing to validate, lose,
-//       mutate or resend.
-//   O1. `maySend` is asked in the same tick in which the transport is told to send.
+//   observe-1. One call sends at most one request: a second send under one pending request is refused.
+//   observe-2. toolgate keeps the raw response. The SDK is handed an empty one under the same id, so that it has nothing to
+//              validate, lose, change or send again.
+//   observe-3. `maySend` is asked in the same tick in which the transport is told to send.
 
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Transport } from "@modelcontextprotocol/client";
-import { type Flight, NothingSent, RefusedResend } from "./flight.js";
+import { isObject } from "../../contracts/index.js";
 import { rawLimit } from "./measure.js";
+import { NothingSent, type PendingRequest, RefusedResend } from "./pending-request.js";
 
 type Message = Readonly<Record<string, unknown>>;
 
-/** The flight on whose behalf code runs: from the call to the transport, and from there to the HTTP request. */
-const calling = new AsyncLocalStorage<Flight | undefined>();
-const sending = new AsyncLocalStorage<Flight | undefined>();
+/** The pending request that code runs for: from the call to the transport, and from there to the HTTP request. */
+const calling = new AsyncLocalStorage<PendingRequest | undefined>();
+const sending = new AsyncLocalStorage<PendingRequest | undefined>();
 
 const TRACKED: ReadonlySet<unknown> = new Set(["tools/call", "tools/list"]);
-/** Raw bytes always taken: handshakes and notifications come without a call that sets a bound. */
+/** Raw bytes that are always accepted: handshakes and notifications come without a call that sets a bound. */
 const FLOOR_BYTES = 4_194_304;
 
 export interface ObserverHooks {
   /** `notifications/tools/list_changed` came in. */
   readonly onListChanged: () => void;
-  /** The transport closed; runs before the flights are told. The text says why. */
+  /** The transport closed. Runs before the pending requests end. The text says why. */
   readonly onClose: () => string;
 }
 
 export class Observer {
   readonly #hooks: ObserverHooks;
-  readonly #flights = new Map<string, Flight>();
+  readonly #pending = new Map<string, PendingRequest>();
   /** The method of the last message sent. */
   lastMethod: string | undefined;
 
@@ -42,21 +42,21 @@ export class Observer {
     this.#hooks = hooks;
   }
 
-  /** Runs `start` so that the request it makes belongs to `flight`. */
-  run<T>(flight: Flight, start: () => T): T {
-    return calling.run(flight, start);
+  /** Runs `start` so that the request it makes belongs to `pending`. */
+  run<T>(pending: PendingRequest, start: () => T): T {
+    return calling.run(pending, start);
   }
 
-  /** The flight whose HTTP request is being made right now. */
-  sending(): Flight | undefined {
+  /** The pending request whose HTTP request is being made right now. */
+  sending(): PendingRequest | undefined {
     return sending.getStore();
   }
 
-  /** The raw size above which nothing that comes in is kept: as much as the largest bound among open flights needs. */
+  /** The raw size above which nothing that comes in is kept. The largest bound among the pending requests decides. */
   limitBytes(): number {
     let limit = FLOOR_BYTES;
-    for (const flight of this.#flights.values())
-      if (flight.listening) limit = Math.max(limit, rawLimit(flight.maxBytes));
+    for (const pending of this.#pending.values())
+      if (pending.listening) limit = Math.max(limit, rawLimit(pending.maxBytes));
     return limit;
   }
 
@@ -66,46 +66,46 @@ export class Observer {
     transport.send = async (message, sendOptions) => {
       const { method, id } = message as Message;
       if (typeof method === "string") this.lastMethod = method;
-      const flight = calling.getStore();
-      if (flight === undefined || id === undefined || !TRACKED.has(method))
+      const pending = calling.getStore();
+      if (pending === undefined || id === undefined || !TRACKED.has(method))
         return sending.run(undefined, () => send(message, sendOptions));
-      flight.sends += 1;
-      if (flight.sends > 1) {
-        const refusal = new RefusedResend(); // S2
-        flight.note(refusal.message);
+      pending.sends += 1;
+      if (pending.sends > 1) {
+        const refusal = new RefusedResend(); // observe-1
+        pending.note(refusal.message);
         throw refusal;
       }
-      if (!asked(flight.maySend)) throw new NothingSent("not permitted at the moment of sending"); // O1
-      flight.attempted = true;
-      this.#flights.set(String(id), flight);
+      if (!permits(pending.maySend)) throw new NothingSent("not permitted at the moment of sending"); // observe-3
+      pending.attempted = true;
+      this.#pending.set(String(id), pending);
       try {
-        await sending.run(flight, () => send(message, sendOptions));
+        await sending.run(pending, () => send(message, sendOptions));
       } catch (error) {
-        if (error instanceof NothingSent || (options.posts && flight.posts === 0)) flight.attempted = false;
+        if (error instanceof NothingSent || (options.posts && pending.posts === 0)) pending.attempted = false;
         throw error;
       }
     };
-    accessor(transport, "onmessage", (handler) =>
+    intercept(transport, "onmessage", (handler) =>
       handler === undefined
         ? undefined
         : (message: never, extra: never) => handler(this.take(message) as never, extra as never),
     );
-    accessor(transport, "onclose", (handler) => () => {
+    intercept(transport, "onclose", (handler) => () => {
       this.loseAll(this.#hooks.onClose());
       handler?.();
     });
   }
 
-  /** A parsed message: keeps an answer to a flight and returns what may be handed on to the SDK. */
+  /** Takes a parsed message. Keeps the answer to a pending request and returns what may be handed on to the SDK. */
   take(message: unknown): unknown {
-    if (typeof message !== "object" || message === null) return message;
-    const { id, method } = message as Message;
+    if (!isObject(message)) return message;
+    const { id, method } = message;
     if (method === "notifications/tools/list_changed") this.#hooks.onListChanged();
     if (method !== undefined || id === undefined) return message;
-    const flight = this.#claim(id);
-    if (flight === undefined) return message;
-    flight.answer(message as Message);
-    return { jsonrpc: "2.0", id, result: { resultType: "complete", content: [], tools: [] } }; // S3
+    const pending = this.#claim(id);
+    if (pending === undefined) return message;
+    pending.answer(message);
+    return { jsonrpc: "2.0", id, result: { resultType: "complete", content: [], tools: [] } }; // observe-2
   }
 
   /** An answer that was dropped for its size. */
@@ -113,23 +113,23 @@ export class Observer {
     this.#claim(id)?.oversize(bytes);
   }
 
-  /** Nothing more will come on this transport. */
+  /** Ends every pending request: no answer can come on this transport any more. */
   loseAll(detail: string): void {
-    const lost = [...this.#flights.values()];
-    this.#flights.clear();
-    for (const flight of lost) flight.lose("closed", detail);
+    const lost = [...this.#pending.values()];
+    this.#pending.clear();
+    for (const pending of lost) pending.lose("closed", detail);
   }
 
-  #claim(id: unknown): Flight | undefined {
+  #claim(id: unknown): PendingRequest | undefined {
     const key = String(id);
-    const flight = this.#flights.get(key);
-    this.#flights.delete(key); // F1: a second answer to the id finds nothing here
-    return flight;
+    const pending = this.#pending.get(key);
+    this.#pending.delete(key); // pending-request-1: a second answer to the id finds nothing here
+    return pending;
   }
 }
 
 /** A callback that throws has not permitted anything. */
-function asked(maySend: () => boolean): boolean {
+function permits(maySend: () => boolean): boolean {
   try {
     return maySend() === true;
   } catch {
@@ -137,7 +137,8 @@ function asked(maySend: () => boolean): boolean {
   }
 }
 
-function accessor<K extends "onmessage" | "onclose">(
+/** Wraps each handler that is set, the present one included. */
+function intercept<K extends "onmessage" | "onclose">(
   transport: Transport,
   key: K,
   wrap: (handler: Transport[K]) => unknown,
@@ -148,7 +149,7 @@ function accessor<K extends "onmessage" | "onclose">(
     enumerable: true,
     get: () => wrapped,
     set: (handler: Transport[K]) => {
-      // What a client read from here and puts back is wrapped already.
+      // A client that reads the handler and sets it again hands back what is wrapped already.
       if (handler !== wrapped) wrapped = wrap(handler);
     },
   });

@@ -1,8 +1,10 @@
 // Opens one connection to one server, or says in one line why it cannot be opened.
 //
-//   N1. Version negotiation happens on the connection itself: no second process is started to find out.
-//   N2. A server that ends at a request it does not know (`server/discover`) is started once more and greeted the old way.
-//   N3. Whatever was started for a connection that did not come about is ended.
+// The protocol version is negotiated on the connection itself: no second process is started to find it out.
+//
+//   open-1. A server that ends at a request it does not know (`server/discover`) is started once more and greeted with the
+//           handshake of the older protocol.
+//   open-2. A process or session that was started for a connection that failed is ended.
 
 import {
   Client,
@@ -14,11 +16,11 @@ import type { HttpServer, ServerConfig, StdioServer } from "../../contracts/inde
 import { Connection } from "./connection.js";
 import { observedFetch } from "./http.js";
 import { Observer } from "./observe.js";
-import { messageOf, type Say, ServerProblem } from "./problem.js";
+import { messageOf, type Scrub, ServerProblem } from "./problem.js";
 import { StdioTransport } from "./stdio.js";
 
 const CLIENT = { name: "toolgate", version: "0.1.0" };
-/** How long a stdio server may be silent to `server/discover` before it is greeted the old way. */
+/** How long a stdio server may leave `server/discover` unanswered before the older handshake is tried. */
 const PROBE_MS = 10_000;
 /** How long the end of an HTTP session may take. */
 const GOODBYE_MS = 1_000;
@@ -26,11 +28,11 @@ const GOODBYE_MS = 1_000;
 type Mode = "auto" | "modern" | "legacy";
 
 export interface OpenHooks {
-  readonly say: Say;
+  readonly scrub: Scrub;
   /** Asked before every start. Throws a `ServerProblem` when there were too many. */
   readonly mayStart: () => void;
   readonly onListChanged: () => void;
-  /** The connection is lost or of no more use. */
+  /** The connection is lost, or must not be used again. */
   readonly onLost: (connection: Connection, reason: string) => void;
   /** Aborted when the host closes: an attempt under way gives up. */
   readonly closing: AbortSignal;
@@ -53,7 +55,7 @@ export async function open(
   } catch (error) {
     if (!(mode === "auto" && first.diedOfProbe)) throw error;
   }
-  hooks.mayStart(); // N2
+  hooks.mayStart(); // open-1
   return new Attempt(name, config, timeoutMs, hooks).connect("legacy");
 }
 
@@ -87,7 +89,7 @@ class Attempt {
     this.#observer.attach(this.#transport, { posts: config.type !== "stdio" });
   }
 
-  /** The process ended while it was asked which protocol it speaks (N2). */
+  /** The process ended while it was asked which protocol it speaks (open-1). */
   get diedOfProbe(): boolean {
     return (
       this.#transport instanceof StdioTransport &&
@@ -101,23 +103,23 @@ class Attempt {
       capabilities: {},
       versionNegotiation: this.#negotiation(mode),
       ...(this.#config.protocol === "2025-11-25" ? { supportedProtocolVersions: ["2025-11-25"] } : {}),
-      // On 2026-07-28 changes are told to subscribers only. What comes is seen by the observer.
+      // In protocol 2026-07-28 a server tells changes to subscribers only. The observer sees the notifications.
       listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: () => {} } },
     });
-    client.onerror = () => {}; // the observer sees what matters
+    client.onerror = () => {}; // the observer sees every loss and every answer
     try {
       const { closing } = this.#hooks;
       await within(this.#timeoutMs, client.connect(this.#transport, { timeout: this.#timeoutMs }), closing);
     } catch (error) {
       const problem = this.#problem(error);
-      this.#hooks.onEnding(this.#end()); // N3
+      this.#hooks.onEnding(this.#end()); // open-2
       throw problem;
     }
     const connection = new Connection({
       name: this.#name,
       client,
       observer: this.#observer,
-      say: this.#hooks.say,
+      scrub: this.#hooks.scrub,
       onUseless: (reason) => this.#hooks.onLost(connection, reason),
       end: () => this.#end(),
     });
@@ -163,7 +165,7 @@ class Attempt {
   }
 
   #streamEnded(config: HttpServer): void {
-    // On the old transport every answer comes by that stream; the SDK would open another one, of another session.
+    // On the `sse` transport every answer comes by that stream, and the SDK would open another one, of another session.
     if (config.type === "sse") void this.#transport.close().catch(() => {});
     // Otherwise only notifications were missed, and one of them may have said that the list changed.
     else this.#hooks.onListChanged();
@@ -190,7 +192,7 @@ class Attempt {
 }
 
 async function within<T>(ms: number, work: Promise<T>, closing?: AbortSignal): Promise<T> {
-  work.catch(() => {}); // also when nobody waits for it any more
+  work.catch(() => {}); // it may fail after the time is over, when nobody waits for it any more
   let timer: NodeJS.Timeout | undefined;
   let stop = () => {};
   const cut = new Promise<never>((_, reject) => {

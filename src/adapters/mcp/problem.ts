@@ -1,8 +1,8 @@
-// Words for what went wrong with a server: one line, bounded, without secrets and without this machine's folders (S5).
+// Text that says what went wrong with a server: one bounded line, without secrets and without folders of this machine.
 
 import { oneLine } from "../../contracts/index.js";
 
-/** Something a person can act on; its message is shown as it is, after redaction. */
+/** A problem that a person can act on. Its message is shown after redaction. */
 export class ServerProblem extends Error {
   constructor(message: string) {
     super(message);
@@ -10,10 +10,10 @@ export class ServerProblem extends Error {
   }
 }
 
-export type Say = (text: string) => string;
+export type Scrub = (text: string) => string;
 
-/** Makes text fit to be shown. Folders become `.`: where a host is deployed is nobody's business. */
-export function createSay(redact: (text: string) => string, folders: readonly string[]): Say {
+/** Makes text fit to be shown. Folders become `.`, so that the text does not tell where the host is deployed. */
+export function createScrub(redact: (text: string) => string, folders: readonly string[]): Scrub {
   const known = [...new Set(folders)].filter((folder) => folder.length > 1).sort((a, b) => b.length - a.length);
   return (text) => {
     let shown = redact(text);

@@ -1,6 +1,8 @@
-// The end of what a child wrote to stderr: bounded, so that a flood costs nothing, and read so that it never blocks.
+// The last part of what a child wrote to stderr. It is bounded, so that a flood of output costs no memory, and it is always
+// read, so that the child never blocks on a full pipe.
 //
-//   E1. A text that was cut at its start is shown from the next whole line on: half a secret is not recognised as one.
+//   stderr-1. Text that was cut at its start is shown from the next whole line on, because the redactor does not recognise
+//             the second half of a secret.
 
 import { StringDecoder } from "node:string_decoder";
 
@@ -12,7 +14,7 @@ export class Ring {
   #cut = false;
 
   push(chunk: Buffer): void {
-    // A chunk longer than the ring: what falls out at once need not be decoded.
+    // The beginning of a chunk that is longer than the ring would be dropped at once, so it is not decoded.
     const end = chunk.length > KEPT_CHARS * 4 ? chunk.subarray(chunk.length - KEPT_CHARS * 4) : chunk;
     if (end !== chunk) this.#cut = true;
     this.#text += this.#decoder.write(end);
@@ -23,7 +25,7 @@ export class Ring {
 
   /** The last `count` lines with something on them. Not redacted yet. */
   lastLines(count: number): string {
-    const whole = this.#cut ? this.#text.slice(this.#text.indexOf("\n") + 1 || this.#text.length) : this.#text; // E1
+    const whole = this.#cut ? this.#text.slice(this.#text.indexOf("\n") + 1 || this.#text.length) : this.#text; // stderr-1
     return whole
       .split("\n")
       .filter((line) => line.trim() !== "")

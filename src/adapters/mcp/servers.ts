@@ -1,15 +1,15 @@
 // The servers of one host: opened once, shared, opened again after a loss, ended together.
 //
-//   D1. One server has at most one living connection; concurrent connects share one attempt.
-//   D2. Starts are bounded: at most `MAX_STARTS` of a server in `WINDOW_MS`, processes and HTTP handshakes alike.
-//   D3. The generation rises with every new connection and whenever a list may have changed unseen.
-//   D4. `close()` waits for writes that may still be answered, then ends everything. Twice is once.
+//   pool-1. One server has at most one living connection. Concurrent connects share one attempt.
+//   pool-2. Starts are bounded: at most `MAX_STARTS` of a server in `WINDOW_MS`, processes and HTTP handshakes alike.
+//   pool-3. The generation rises with every new connection, and whenever a list may have changed without our seeing it.
+//   pool-4. `close()` waits for writes that may still be answered, then ends everything. A second call does nothing more.
 
 import type { ServerConfig } from "../../contracts/index.js";
 import type { ConnectResult, ServerConnection, Servers } from "../../contracts/servers.js";
 import type { Connection } from "./connection.js";
 import { open } from "./open.js";
-import { createSay, messageOf, type Say, ServerProblem } from "./problem.js";
+import { createScrub, messageOf, type Scrub, ServerProblem } from "./problem.js";
 import { Starts } from "./starts.js";
 
 const CONNECT_TIMEOUT_MS = 30_000;
@@ -21,7 +21,7 @@ export interface McpDeps {
   readonly now: () => number;
   /** Removes secrets from text. */
   readonly redact: (text: string) => string;
-  /** Milliseconds `close()` waits at most for writes in flight to be answered. */
+  /** Milliseconds `close()` waits at most for pending writes to be answered. */
   readonly lateAnswerMs: number;
   /** Milliseconds from the start of a server until it is ready. @default 30000 */
   readonly connectTimeoutMs?: number;
@@ -31,12 +31,12 @@ type Event = Parameters<Parameters<Servers["onEvent"]>[0]>[0];
 
 /** The servers of `configs`. Starts nothing until `connect`. */
 export function createServers(configs: Readonly<Record<string, ServerConfig>>, deps: McpDeps): Servers {
-  return new Hub(configs, deps);
+  return new ServerPool(configs, deps);
 }
 
 interface Slot {
   readonly config: ServerConfig;
-  readonly say: Say;
+  readonly scrub: Scrub;
   readonly starts: Starts;
   connection: Connection | undefined;
   attempt: Promise<ConnectResult> | undefined;
@@ -45,15 +45,15 @@ interface Slot {
   lastProblem: string | undefined;
 }
 
-/** The start was not made; whatever stopped the earlier ones is the thing to tell. */
+/** The start was not made. What a person should read is why the earlier starts failed. */
 class TooManyStarts extends ServerProblem {}
 
-class Hub implements Servers {
+class ServerPool implements Servers {
   readonly names: readonly string[];
   readonly #deps: McpDeps;
   readonly #slots = new Map<string, Slot>();
   readonly #listeners = new Set<(event: Event) => void>();
-  /** Every connection that may still own something, retired ones included, and ends on their way. */
+  /** Every connection that may still own a process or a session, retired ones included, and the ends under way. */
   readonly #connections = new Set<Connection>();
   readonly #endings = new Set<Promise<void>>();
   readonly #stop = new AbortController();
@@ -66,7 +66,7 @@ class Hub implements Servers {
       const folders = [...(config.type === "stdio" ? [config.cwd] : []), process.cwd()];
       this.#slots.set(name, {
         config,
-        say: createSay(deps.redact, folders),
+        scrub: createScrub(deps.redact, folders),
         starts: new Starts(deps.now, MAX_STARTS, WINDOW_MS),
         connection: undefined,
         attempt: undefined,
@@ -84,7 +84,7 @@ class Hub implements Servers {
     if (living !== undefined) return Promise.resolve({ ok: true, connection: living });
     slot.attempt ??= this.#attempt(name, slot).finally(() => {
       slot.attempt = undefined;
-    }); // D1
+    }); // pool-1
     return slot.attempt;
   }
 
@@ -103,15 +103,15 @@ class Hub implements Servers {
   }
 
   close(): Promise<void> {
-    this.#closing ??= this.#close(); // D4
+    this.#closing ??= this.#close(); // pool-4
     return this.#closing;
   }
 
   async #attempt(name: string, slot: Slot): Promise<ConnectResult> {
-    this.#tell(name, "connecting");
+    this.#emit(name, "connecting");
     try {
       const connection = await open(name, slot.config, this.#deps.connectTimeoutMs ?? CONNECT_TIMEOUT_MS, {
-        say: slot.say,
+        scrub: slot.scrub,
         mayStart: () => this.#mayStart(slot),
         onListChanged: () => this.#changed(name, slot, "list_changed"),
         onLost: (lost, reason) => this.#lost(name, slot, lost, reason),
@@ -124,7 +124,7 @@ class Hub implements Servers {
         return this.#failed(name, slot, new ServerProblem("toolgate is closing"));
       }
       slot.connection = connection;
-      this.#changed(name, slot, "connected", connection.protocol); // D3
+      this.#changed(name, slot, "connected", connection.protocol); // pool-3
       return { ok: true, connection };
     } catch (error) {
       if (!(error instanceof TooManyStarts)) slot.lastProblem = messageOf(error);
@@ -133,14 +133,14 @@ class Hub implements Servers {
   }
 
   #failed(name: string, slot: Slot, error: unknown): ConnectResult {
-    const problem = slot.say(messageOf(error));
-    this.#tell(name, "failed", problem);
+    const problem = slot.scrub(messageOf(error));
+    this.#emit(name, "failed", problem);
     return { ok: false, problem };
   }
 
   #mayStart(slot: Slot): void {
     if (this.#closing !== undefined) throw new ServerProblem("toolgate is closing");
-    const start = slot.starts.take(); // D2
+    const start = slot.starts.take(); // pool-2
     if (start.ok) return;
     const seconds = Math.ceil(start.waitMs / 1_000);
     const last = slot.lastProblem === undefined ? "" : `; the last time: ${slot.lastProblem}`;
@@ -154,12 +154,12 @@ class Hub implements Servers {
     if (slot.connection !== lost) return;
     slot.connection = undefined;
     slot.lastProblem = reason;
-    this.#tell(name, "closed", slot.say(reason));
+    this.#emit(name, "closed", slot.scrub(reason));
   }
 
   #changed(name: string, slot: Slot, kind: "list_changed" | "connected", detail?: string): void {
     slot.generation += 1;
-    this.#tell(name, kind, detail);
+    this.#emit(name, kind, detail);
   }
 
   #living(slot: Slot): Connection | undefined {
@@ -171,12 +171,12 @@ class Hub implements Servers {
     void work.finally(() => this.#endings.delete(work));
   }
 
-  #tell(server: string, kind: string, detail?: string): void {
+  #emit(server: string, kind: string, detail?: string): void {
     for (const listener of this.#listeners) {
       try {
         listener({ server, kind, ...(detail === undefined ? {} : { detail }) });
       } catch {
-        // A listener's own trouble: it was told.
+        // A listener that throws does not keep the others from being told.
       }
     }
   }
@@ -186,13 +186,13 @@ class Hub implements Servers {
     this.#stop.abort();
     await Promise.all([...this.#slots.values()].map((slot) => slot.attempt));
     const writes = Promise.all([...this.#connections].map((connection) => connection.settled()));
-    await bounded(writes, this.#deps.lateAnswerMs);
+    await waitAtMost(writes, this.#deps.lateAnswerMs);
     await Promise.all([...this.#connections].map((connection) => connection.end()));
     while (this.#endings.size > 0) await Promise.all(this.#endings);
   }
 }
 
-async function bounded(work: Promise<unknown>, ms: number): Promise<void> {
+async function waitAtMost(work: Promise<unknown>, ms: number): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const enough = new Promise<void>((resolve) => {
     timer = setTimeout(resolve, ms);

@@ -1,4 +1,4 @@
-// How often a server may be started: a server that ends right after it was started must not be started for ever.
+// Limits how often a server may be started. Without it, a server that ends right after its start would be started for ever.
 
 /** Permits `max` starts in any `windowMs`. */
 export class Starts {
@@ -13,7 +13,7 @@ export class Starts {
     this.#windowMs = windowMs;
   }
 
-  /** Takes one start. Otherwise the milliseconds until the next one is permitted. */
+  /** Counts one start, or says how many milliseconds from now the next one is permitted. */
   take(): { readonly ok: true } | { readonly ok: false; readonly waitMs: number } {
     const now = this.#now();
     this.#times = this.#times.filter((time) => now - time < this.#windowMs && time <= now);

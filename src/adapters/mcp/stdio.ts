@@ -1,27 +1,30 @@
 // A stdio server: one process, started without a shell, leading a process group of its own.
 //
-// Owns the process from its start until its whole group is gone. The SDK's own stdio transport leaves grandchildren behind,
-// dies of a long line and starts a second process to find out the protocol version; this one does none of it.
+// Owns the process from its start until its whole group is gone. The SDK's own stdio transport is not used because it leaves
+// grandchildren running, fails at a long line and starts a second process to find out the protocol version.
 //
-//   T1. The child gets the SDK's default environment and the server's own `env`, nothing else: no `TOOLGATE_*` of ours.
-//   T2. stdout and stderr are always read and never held without bound.
-//   T3. `onclose` comes once, after the last line the process wrote, within a moment of its end.
-//   T4. After `close()` nothing of the group is left (P1).
+//   stdio-1. The child gets the SDK's default environment and the server's own `env`, nothing else: no `TOOLGATE_*` variable
+//            and nothing else of this process.
+//   stdio-2. stdout and stderr are always read and never held without bound.
+//   stdio-3. `onclose` comes once, after the last line the process wrote, within a moment of its end.
+//   stdio-4. After `close()` no process of the group is left.
+//   stdio-5. One transport starts one process, also when `start()` is called twice at once.
+//   stdio-6. A process that cannot be started is reported by `start()` as a `ServerProblem`, and nothing is thrown later.
 
-import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 import { getDefaultEnvironment } from "@modelcontextprotocol/client/stdio";
 import type { StdioServer } from "../../contracts/index.js";
-import { NothingSent } from "./flight.js";
 import { type EndTimes, endGroup, guard } from "./group.js";
 import { LineReader } from "./lines.js";
+import { NothingSent } from "./pending-request.js";
 import { precheck } from "./precheck.js";
 import { messageOf, ServerProblem } from "./problem.js";
 import { Ring } from "./ring.js";
 
-/** From the end of a process, or of its stdout, until it counts as lost. */
+/** Milliseconds from the end of a process, or of its stdout, until the connection counts as lost. */
 const DRAIN_MS = 200;
-/** From a failed write until its sender is told, unless the end is noticed earlier. */
+/** Milliseconds that the sender of a failed write waits for the end of the process to be noticed. */
 const NOTICE_MS = 500;
 const END_TIMES: EndTimes = { eofMs: 1_000, termMs: 1_000 };
 
@@ -30,6 +33,9 @@ export interface StdioHooks {
   readonly onOversize: (id: string | number, bytes: number) => void;
 }
 
+/** A process that was started, with all its pipes. */
+type RunningChild = ChildProcessWithoutNullStreams & { readonly pid: number };
+
 export class StdioTransport implements Transport {
   onmessage?: Transport["onmessage"];
   onclose?: Transport["onclose"];
@@ -37,7 +43,8 @@ export class StdioTransport implements Transport {
   readonly #config: StdioServer;
   readonly #lines: LineReader;
   readonly #ring = new Ring();
-  #child: ChildProcessWithoutNullStreams | undefined;
+  #started = false;
+  #child: RunningChild | undefined;
   #exit: string | undefined;
   #closed = false;
   #died = false;
@@ -57,7 +64,10 @@ export class StdioTransport implements Transport {
     });
   }
 
-  /** With `stderr`, what the SDK tells a stdio transport by: a server that is silent to an unknown request is an old one. */
+  /**
+   * The SDK knows a stdio transport by `pid` and `stderr`. It takes a stdio server that leaves an unknown request unanswered
+   * for one of the older protocol.
+   */
   get pid(): number | null {
     return this.#child?.pid ?? null;
   }
@@ -71,44 +81,34 @@ export class StdioTransport implements Transport {
     return this.#died;
   }
 
-  /** How it ended and its last words. Not redacted. */
+  /** How the process ended, and the last lines of its stderr. Not redacted. */
   account(): string {
-    const words = this.#ring.lastLines(3);
+    const lastLines = this.#ring.lastLines(3);
     const noise = this.#lines.skipped;
     return [
       this.#exit ?? "the process closed its output",
-      ...(words === "" ? [] : [`its last words: ${words}`]),
+      ...(lastLines === "" ? [] : [`its last words: ${lastLines}`]),
       ...(noise === 0 ? [] : [`${noise} lines on its stdout were no JSON-RPC`]),
     ].join("; ");
   }
 
   async start(): Promise<void> {
-    if (this.#child !== undefined || this.#ending !== undefined) throw new Error("a stdio transport starts once");
-    const env = { ...getDefaultEnvironment(), ...this.#config.env }; // T1
-    await precheck(this.#config, env);
-    if (this.#ending !== undefined) throw new ServerProblem("closed before it was started");
-    let child: ChildProcessWithoutNullStreams;
-    try {
-      child = spawn(this.#config.command, this.#config.args, {
-        cwd: this.#config.cwd,
-        env,
-        detached: true,
-        shell: false,
-        windowsHide: true,
-        stdio: ["pipe", "pipe", "pipe"],
-      });
-    } catch (error) {
-      throw new ServerProblem(`the command \`${this.#config.command}\` could not be started: ${messageOf(error)}`);
-    }
-    this.#child = child;
-    if (child.pid !== undefined) guard(child.pid);
-    this.#listen(child);
-    await new Promise<void>((resolve, reject) => {
+    if (this.#started || this.#ending !== undefined) throw new Error("a stdio transport starts once");
+    this.#started = true; // before anything is waited for: stdio-5
+    const env = { ...getDefaultEnvironment(), ...this.#config.env }; // stdio-1
+    precheck(this.#config, env);
+    const child = this.#spawn(env);
+    const spawned = new Promise<void>((resolve, reject) => {
       child.once("spawn", resolve);
-      child.once("error", (error) => {
-        reject(new ServerProblem(`the command \`${this.#config.command}\` could not be started: ${messageOf(error)}`));
-      });
+      child.on("error", (error) => reject(this.#notStarted(error))); // for ever: an error without a listener is thrown
     });
+    if (isRunning(child)) {
+      this.#child = child;
+      guard(child.pid);
+      this.#listen(child);
+    } else discard(child); // stdio-6
+    await spawned;
+    if (this.#child === undefined) throw this.#notStarted("it has no pipes");
   }
 
   async send(message: JSONRPCMessage): Promise<void> {
@@ -120,7 +120,8 @@ export class StdioTransport implements Transport {
           stdin.write(`${JSON.stringify(message)}\n`, resolve);
         });
     if (!failure) return;
-    // A broken pipe is noticed before the end of the process is. Whoever waits shall hear of the end, not of the pipe.
+    // A broken pipe is noticed before the end of the process that broke it. The sender is told once that end is known,
+    // because how the process ended says more than an EPIPE does.
     await Promise.race([this.#noticed, pause(NOTICE_MS)]);
     throw failure;
   }
@@ -130,20 +131,38 @@ export class StdioTransport implements Transport {
     return this.#ending;
   }
 
-  #listen(child: ChildProcessWithoutNullStreams): void {
+  #spawn(env: Record<string, string>): ChildProcess {
+    try {
+      return spawn(this.#config.command, this.#config.args, {
+        cwd: this.#config.cwd,
+        env,
+        detached: true,
+        shell: false,
+        windowsHide: true,
+        stdio: ["pipe", "pipe", "pipe"],
+      });
+    } catch (error) {
+      throw this.#notStarted(error);
+    }
+  }
+
+  #notStarted(error: unknown): ServerProblem {
+    return new ServerProblem(`the command \`${this.#config.command}\` could not be started: ${messageOf(error)}`);
+  }
+
+  #listen(child: RunningChild): void {
     child.stdout.on("data", (chunk: Buffer) => this.#lines.push(chunk));
-    child.stderr.on("data", (chunk: Buffer) => this.#ring.push(chunk)); // T2
-    // A pipe that breaks is followed by the end of the process or of its stdout; a failed write rejects its own send.
+    child.stderr.on("data", (chunk: Buffer) => this.#ring.push(chunk)); // stdio-2
+    // A pipe that breaks is followed by the end of the process or of its stdout. A failed write rejects its own `send`.
     for (const stream of [child.stdin, child.stdout, child.stderr]) stream.on("error", () => {});
-    child.on("error", () => {});
-    // After the end, what is still in the pipes is read: until they close, or for a moment, since a grandchild may hold them.
-    const soon = () => setTimeout(() => this.#announce(), DRAIN_MS).unref();
-    child.stdout.once("end", soon);
+    // After the end the rest of the pipes is read until they close, or for a moment, because a grandchild may keep them open.
+    const announceSoon = () => setTimeout(() => this.#announce(), DRAIN_MS).unref();
+    child.stdout.once("end", announceSoon);
     child.once("exit", (code, signal) => {
       this.#exit = signal === null ? `the process ended with code ${code}` : `the process was ended by ${signal}`;
-      soon();
+      announceSoon();
     });
-    child.once("close", () => this.#announce()); // T3
+    child.once("close", () => this.#announce()); // stdio-3
   }
 
   #announce(): void {
@@ -152,18 +171,31 @@ export class StdioTransport implements Transport {
     this.#died = this.#ending === undefined;
     this.onclose?.();
     this.#notice();
-    this.#ending ??= this.#end(); // what the process left running in its group goes with it
+    this.#ending ??= this.#end(); // ends the processes that it left running in its group
   }
 
   async #end(): Promise<void> {
     const child = this.#child;
-    if (child?.pid !== undefined) {
+    if (child !== undefined) {
       child.stdin.end();
-      await endGroup(child.pid, END_TIMES); // T4
+      await endGroup(child.pid, END_TIMES); // stdio-4
       for (const stream of [child.stdin, child.stdout, child.stderr]) stream.destroy();
     }
     this.#announce();
   }
+}
+
+/** When the system has no file descriptor left, Node hands out a child without an id and without any pipe. */
+function isRunning(child: ChildProcess): child is RunningChild {
+  return child.pid !== undefined && [child.stdin, child.stdout, child.stderr].every((pipe) => pipe != null);
+}
+
+function discard(child: ChildProcess): void {
+  for (const pipe of [child.stdin, child.stdout, child.stderr]) {
+    pipe?.on("error", () => {});
+    pipe?.destroy();
+  }
+  if (child.pid !== undefined) child.kill("SIGKILL");
 }
 
 function pause(ms: number): Promise<void> {

@@ -1,6 +1,6 @@
 // Finds `id` and `method` of a JSON object while its text passes by, holding at most a few hundred bytes of it.
 //
-// Keys count only at the top level: an id within a result is the server's data, not the message's.
+// Only keys of the outermost object count: an `id` within a result is the server's data, not the message's own.
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -8,7 +8,8 @@ const COLON = 0x3a;
 const COMMA = 0x2c;
 const OPEN = new Set([0x7b, 0x5b]);
 const CLOSE = new Set([0x7d, 0x5d]);
-const KEPT = 256;
+/** The longest key or id, in bytes, that is read whole. */
+const MAX_TOKEN_BYTES = 256;
 
 export class TopLevel {
   id: string | number | undefined;
@@ -25,7 +26,7 @@ export class TopLevel {
 
   #step(byte: number): void {
     if (this.#inString) {
-      this.#keep(byte);
+      this.#append(byte);
       if (this.#escaped) this.#escaped = false;
       else if (byte === BACKSLASH) this.#escaped = true;
       else if (byte === QUOTE) this.#inString = false;
@@ -33,7 +34,7 @@ export class TopLevel {
     }
     if (byte === QUOTE) {
       this.#inString = true;
-      this.#keep(byte);
+      this.#append(byte);
     } else if (OPEN.has(byte)) this.#depth += 1;
     else if (CLOSE.has(byte)) {
       if (this.#depth === 1) this.#value();
@@ -44,7 +45,7 @@ export class TopLevel {
       this.#key = typeof key === "string" ? key : undefined;
       if (this.#key === "method") this.hasMethod = true;
     } else if (byte === COMMA) this.#value();
-    else this.#keep(byte);
+    else this.#append(byte);
   }
 
   #value(): void {
@@ -53,8 +54,8 @@ export class TopLevel {
     this.#key = undefined;
   }
 
-  #keep(byte: number): void {
-    if (this.#depth === 1 && this.#token.length < KEPT) this.#token.push(byte);
+  #append(byte: number): void {
+    if (this.#depth === 1 && this.#token.length < MAX_TOKEN_BYTES) this.#token.push(byte);
   }
 
   #text(): unknown {

@@ -1,8 +1,8 @@
 // Results in memory: for tests and for hosts that say they want nothing kept. (R1, R2 of the port)
 
 import type { ResultRef } from "../../contracts/index.js";
-import type { ResultStore } from "../../observation/results.js";
 import { referenceTo } from "../../observation/reference.js";
+import type { ResultStore } from "../../observation/results.js";
 
 export function createMemoryResults(): ResultStore {
   const bodies = new Map<string, Buffer>();

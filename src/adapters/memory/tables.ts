@@ -1,28 +1,24 @@
-// Memory ledger: for tests and for hosts that say they want nothing kept. Dies with its process.
-//
-// Every value is copied on its way in and out, as a store on disk would copy it, so that nobody holds a row that changes
-// under them. A step that throws leaves what was written before it; the rules write only after they have ruled.
+// The ledger's tables in memory. Whatever goes in or comes out is copied, as a store on disk would copy it: no caller can
+// change a row by changing an object that it gave or was given. A rule that throws leaves what it had written by then;
+// the rules write only after they have ruled.
 
-import type { Digest, OperationRow, Proposal, ToolSnapshot } from "../../contracts/index.js";
+import {
+  type ClaimedRow,
+  type Digest,
+  type DispatchingRow,
+  isAhead,
+  isInHand,
+  isRepeat,
+  isUnknownWrite,
+  type OperationRow,
+  type Proposal,
+  type SettledRow,
+  sameOwner,
+  type ToolSnapshot,
+} from "../../contracts/index.js";
 import type { Moment } from "../../ledger/clock.js";
-import type { Ledger, LedgerDeps, ModelRequestRecord } from "../../ledger/port.js";
-import { isAhead, isRepeat, isUnknown } from "../../ledger/transitions.js";
-import { createLedger } from "../../ledger/ledger.js";
-import { sameOwner } from "../../ledger/transaction.js";
+import type { ModelRequestRecord } from "../../ledger/port.js";
 import { type Holder, NO_TURN, type Question, type Tables, type TurnCounters } from "../../ledger/tables.js";
-
-/** A ledger in memory. `close` does nothing: the rows stay readable. */
-export function createMemoryLedger(deps: LedgerDeps): Ledger {
-  const tables = memoryTables();
-  return createLedger(
-    {
-      write: async (_reach, steps) => steps(tables),
-      read: async (_reach, steps) => steps(tables),
-      close: async () => undefined,
-    },
-    deps,
-  );
-}
 
 interface Thread {
   readonly rows: Digest[];
@@ -31,86 +27,142 @@ interface Thread {
   holder?: Holder | undefined;
 }
 
-export function memoryTables(): Tables {
-  let clock: Moment | undefined;
-  const snapshots = new Map<Digest, ToolSnapshot>();
-  const requests = new Map<string, ModelRequestRecord>();
-  const proposals = new Map<string, Proposal>();
-  const threads = new Map<string, Thread>();
-  const turns = new Map<string, TurnCounters>();
-  const rows = new Map<Digest, OperationRow>();
-  const haltScopes = new Map<Digest, "thread" | "server">();
-  const questions = new Map<string, Question>();
+/** Everything that is kept. */
+class Kept {
+  clock: Moment | undefined;
+  readonly snapshots = new Map<Digest, ToolSnapshot>();
+  readonly requests = new Map<string, ModelRequestRecord>();
+  readonly proposals = new Map<string, Proposal>();
+  readonly threads = new Map<string, Thread>();
+  readonly turns = new Map<string, TurnCounters>();
+  readonly rows = new Map<Digest, OperationRow>();
+  readonly haltScopes = new Map<Digest, "thread" | "server">();
+  readonly questions = new Map<string, Question>();
   /** Approval ids of an operation's questions, the current one last. */
-  const asked = new Map<Digest, string[]>();
-  const byProposal = new Map<string, Digest[]>();
+  readonly asked = new Map<Digest, string[]>();
+  readonly byProposal = new Map<string, Digest[]>();
 
-  const thread = (threadId: string): Thread => {
-    const known = threads.get(threadId) ?? { rows: [], lastAt: 0, lastSeq: 0 };
-    threads.set(threadId, known);
+  /** The thread, made if it is new. */
+  thread(threadId: string): Thread {
+    const known = this.threads.get(threadId) ?? { rows: [], lastAt: 0, lastSeq: 0 };
+    this.threads.set(threadId, known);
     return known;
-  };
-  const rowsOf = (threadId: string | undefined): OperationRow[] =>
-    threadId === undefined
-      ? [...rows.values()]
-      : (threads.get(threadId)?.rows ?? []).map((id) => rows.get(id) as OperationRow);
-  const writesOf = (threadId: string | undefined) => rowsOf(threadId).filter((row) => row.operation.effect === "write");
-  const questionsOf = (operationId: Digest) =>
-    (asked.get(operationId) ?? []).map((approvalId) => questions.get(approvalId) as Question);
-  const rowsOfProposal = (proposalId: string) =>
-    (byProposal.get(proposalId) ?? []).map((id) => rows.get(id) as OperationRow);
+  }
 
+  rowsOf(threadId: string | undefined): OperationRow[] {
+    if (threadId === undefined) return [...this.rows.values()];
+    return this.rowsBy(this.threads.get(threadId)?.rows);
+  }
+
+  rowsBy(ids: readonly Digest[] = []): OperationRow[] {
+    return ids.flatMap((id) => this.rows.get(id) ?? []);
+  }
+
+  questionsOf(operationId: Digest): Question[] {
+    return (this.asked.get(operationId) ?? []).flatMap((approvalId) => this.questions.get(approvalId) ?? []);
+  }
+}
+
+export interface MemoryTables extends Tables {
+  /** Keeps a proposal without the model request that it came with, for stores that load the two apart. */
+  addProposal(proposal: Proposal): void;
+}
+
+export function memoryTables(): MemoryTables {
+  const kept = new Kept();
   return {
-    clock: () => clock,
+    ...clockTables(kept),
+    ...modelTables(kept),
+    ...rowTables(kept),
+    ...threadTables(kept),
+    ...questionTables(kept),
+  };
+}
+
+function clockTables(kept: Kept): Pick<Tables, "clock" | "setClock"> {
+  return {
+    clock: () => copyOf(kept.clock),
     setClock: (moment) => {
-      clock = moment;
+      kept.clock = copy(moment);
     },
+  };
+}
 
+function modelTables(
+  kept: Kept,
+): Pick<
+  MemoryTables,
+  "addSnapshot" | "hasSnapshot" | "snapshot" | "addModelRequest" | "modelRequests" | "proposal" | "addProposal"
+> {
+  return {
     addSnapshot: (snapshot) => {
-      if (!snapshots.has(snapshot.id)) snapshots.set(snapshot.id, copy(snapshot));
+      if (!kept.snapshots.has(snapshot.id)) kept.snapshots.set(snapshot.id, copy(snapshot));
     },
-    hasSnapshot: (id) => snapshots.has(id),
-    snapshot: (id) => maybe(snapshots.get(id)),
-
+    hasSnapshot: (id) => kept.snapshots.has(id),
+    snapshot: (id) => copyOf(kept.snapshots.get(id)),
     addModelRequest: (record) => {
-      if (requests.has(record.requestId)) return false;
+      if (kept.requests.has(record.requestId)) return false;
       const { proposal, ...rest } = record;
-      const fresh = proposal !== undefined && !proposals.has(proposal.proposalId);
-      if (fresh) proposals.set(proposal.proposalId, copy(proposal));
-      requests.set(record.requestId, copy(fresh ? record : rest));
+      const fresh = proposal !== undefined && !kept.proposals.has(proposal.proposalId);
+      if (fresh) kept.proposals.set(proposal.proposalId, copy(proposal));
+      kept.requests.set(record.requestId, copy(fresh ? record : rest));
       return true;
     },
     modelRequests: (threadId, turnId) =>
-      [...requests.values()].filter((one) => one.threadId === threadId && one.turnId === turnId).map(copy),
-    proposal: (proposalId) => maybe(proposals.get(proposalId)),
+      [...kept.requests.values()].filter((one) => one.threadId === threadId && one.turnId === turnId).map(copy),
+    proposal: (proposalId) => copyOf(kept.proposals.get(proposalId)),
+    addProposal: (proposal) => {
+      kept.proposals.set(proposal.proposalId, copy(proposal));
+    },
+  };
+}
 
-    row: (operationId) => maybe(rows.get(operationId)),
+type RowTables = Pick<
+  Tables,
+  | "row"
+  | "putRow"
+  | "rowsOfProposal"
+  | "rowsOfThread"
+  | "dispatching"
+  | "unknownWrites"
+  | "identicalWrites"
+  | "writesAfter"
+  | "haltScope"
+  | "setHaltScope"
+  | "inHand"
+  | "renew"
+  | "rejectedByPerson"
+>;
+
+function rowTables(kept: Kept): RowTables {
+  const writesOf = (threadId: string) => kept.rowsOf(threadId).filter((row) => row.operation.effect === "write");
+  return {
+    row: (operationId) => copyOf(kept.rows.get(operationId)),
     putRow: (row) => {
       const { id, proposalId } = row.operation;
-      if (!rows.has(id)) {
-        thread(row.threadId).rows.push(id);
-        byProposal.set(proposalId, [...(byProposal.get(proposalId) ?? []), id]);
+      if (!kept.rows.has(id)) {
+        kept.thread(row.threadId).rows.push(id);
+        kept.byProposal.set(proposalId, [...(kept.byProposal.get(proposalId) ?? []), id]);
       }
-      rows.set(id, copy(row));
+      kept.rows.set(id, copy(row));
     },
-    rowsOfProposal: (proposalId) => rowsOfProposal(proposalId).map(copy),
+    rowsOfProposal: (proposalId) => kept.rowsBy(kept.byProposal.get(proposalId)).map(copy),
     rowsOfThread: (threadId, turnId) =>
-      rowsOf(threadId)
+      kept
+        .rowsOf(threadId)
         .filter((row) => turnId === undefined || row.turnId === turnId)
         .map(copy),
     dispatching: (threadId) =>
-      rowsOf(threadId)
-        .filter((row) => row.state === "dispatching")
+      kept
+        .rowsOf(threadId)
+        .filter((row): row is DispatchingRow => row.state === "dispatching")
         .map(copy),
-    unknownWrites: (threadId) => writesOf(threadId).filter(isUnknown).map(copy),
+    unknownWrites: (threadId) => kept.rowsOf(threadId).filter(isUnknownWrite).map(copy),
     identicalWrites: (threadId, call) =>
       writesOf(threadId)
-        .filter(
-          ({ operation }) =>
-            operation.argumentsDigest === call.argumentsDigest &&
-            operation.server === call.server &&
-            operation.tool === call.tool,
-        )
+        .filter(({ operation: { argumentsDigest, server, tool } }) => {
+          return argumentsDigest === call.argumentsDigest && server === call.server && tool === call.tool;
+        })
         .filter(isRepeat)
         .map(copy),
     writesAfter: (threadId, seq) =>
@@ -118,33 +170,67 @@ export function memoryTables(): Tables {
         .filter((row) => (row.seq ?? 0) > seq && isAhead(row))
         .sort((a, b) => (a.seq ?? 0) - (b.seq ?? 0))
         .map(copy),
-    nextSeq: (threadId) => {
-      const known = thread(threadId);
-      known.lastSeq += 1;
-      return known.lastSeq;
-    },
-    haltScope: (operationId) => haltScopes.get(operationId) ?? "thread",
+    haltScope: (operationId) => kept.haltScopes.get(operationId) ?? "thread",
     setHaltScope: (operationId, scope) => {
-      haltScopes.set(operationId, scope);
+      kept.haltScopes.set(operationId, scope);
     },
-    inHand: (threadId) => rowsOf(threadId).filter(isInHand).map(copy),
-    holder: (threadId) => maybe(threads.get(threadId)?.holder),
-    setHolder: (threadId, holder) => {
-      thread(threadId).holder = maybe(holder);
-    },
+    inHand: (threadId) =>
+      kept
+        .rowsOf(threadId)
+        .filter((row): row is ClaimedRow | DispatchingRow => isInHand(row))
+        .map(copy),
     renew: (owner, leaseUntil) => {
-      const mine = [...rows.values()].filter((row) => isInHand(row) && sameOwner(row.owner, owner));
-      for (const row of mine) rows.set(row.operation.id, { ...row, leaseUntil });
-      const held = [...threads.values()].filter(({ holder }) => sameOwner(holder?.owner, owner));
-      for (const known of held) known.holder = { owner, leaseUntil };
-      return mine.length + held.length > 0;
+      let renewed = false;
+      for (const row of kept.rows.values()) {
+        if (!isInHand(row) || !sameOwner(row.owner, owner)) continue;
+        kept.rows.set(row.operation.id, { ...row, leaseUntil });
+        renewed = true;
+      }
+      for (const thread of kept.threads.values()) {
+        if (!sameOwner(thread.holder?.owner, owner)) continue;
+        thread.holder = copy({ owner, leaseUntil });
+        renewed = true;
+      }
+      return renewed;
     },
+    rejectedByPerson: (threadId, turnId) =>
+      kept
+        .rowsOf(threadId)
+        .filter((row): row is SettledRow => row.turnId === turnId && isRejectedByPerson(row))
+        .map(copy),
+  };
+}
 
-    turn: (threadId, turnId) => turns.get(turnKey(threadId, turnId)) ?? NO_TURN,
+function isRejectedByPerson(row: OperationRow): boolean {
+  return row.state === "settled" && row.outcome.status === "rejected" && row.outcome.reason === "person";
+}
+
+function threadTables(
+  kept: Kept,
+): Pick<Tables, "threads" | "touch" | "nextSeq" | "holder" | "setHolder" | "turn" | "addToTurn"> {
+  return {
+    threads: () =>
+      [...kept.threads]
+        .reverse()
+        .sort(([, a], [, b]) => b.lastAt - a.lastAt)
+        .map(([threadId, { lastAt }]) => ({ threadId, lastAt })),
+    touch: (threadId, at) => {
+      kept.thread(threadId).lastAt = at;
+    },
+    nextSeq: (threadId) => {
+      const thread = kept.thread(threadId);
+      thread.lastSeq += 1;
+      return thread.lastSeq;
+    },
+    holder: (threadId) => copyOf(kept.threads.get(threadId)?.holder),
+    setHolder: (threadId, holder) => {
+      kept.thread(threadId).holder = copyOf(holder);
+    },
+    turn: (threadId, turnId) => copy(kept.turns.get(turnKey(threadId, turnId)) ?? NO_TURN),
     addToTurn: (threadId, turnId, more) => {
-      thread(threadId);
-      const was = turns.get(turnKey(threadId, turnId)) ?? NO_TURN;
-      turns.set(turnKey(threadId, turnId), {
+      kept.thread(threadId);
+      const was = kept.turns.get(turnKey(threadId, turnId)) ?? NO_TURN;
+      kept.turns.set(turnKey(threadId, turnId), {
         modelRequests: was.modelRequests + (more.modelRequests ?? 0),
         calls: was.calls + (more.calls ?? 0),
         writes: was.writes + (more.writes ?? 0),
@@ -153,29 +239,33 @@ export function memoryTables(): Tables {
         finalMade: was.finalMade || more.finalMade === true,
       });
     },
-    rejectedByPerson: (threadId, turnId) =>
-      rowsOf(threadId)
-        .filter((row) => row.turnId === turnId && row.outcome?.status === "rejected" && row.outcome.reason === "person")
-        .map(copy),
+  };
+}
 
+function questionTables(
+  kept: Kept,
+): Pick<
+  Tables,
+  "addQuestion" | "question" | "currentQuestion" | "setVerdict" | "consume" | "lastVerdict" | "openQuestions"
+> {
+  const change = (approvalId: string, more: Partial<Question>): void => {
+    const question = kept.questions.get(approvalId);
+    if (question) kept.questions.set(approvalId, copy({ ...question, ...more }));
+  };
+  return {
     addQuestion: (question) => {
       const { approvalId, operationId } = question.request;
-      questions.set(approvalId, copy(question));
-      asked.set(operationId, [...(asked.get(operationId) ?? []), approvalId]);
+      kept.questions.set(approvalId, copy(question));
+      kept.asked.set(operationId, [...(kept.asked.get(operationId) ?? []), approvalId]);
     },
-    question: (approvalId) => maybe(questions.get(approvalId)),
-    currentQuestion: (operationId) => maybe(questionsOf(operationId).at(-1)),
-    setVerdict: (approvalId, verdict, answered) => {
-      const question = questions.get(approvalId);
-      if (question) questions.set(approvalId, copy({ ...question, verdict, answered }));
-    },
-    consume: (approvalId) => {
-      const question = questions.get(approvalId);
-      if (question) questions.set(approvalId, { ...question, consumed: true });
-    },
+    question: (approvalId) => copyOf(kept.questions.get(approvalId)),
+    currentQuestion: (operationId) => copyOf(kept.questionsOf(operationId).at(-1)),
+    setVerdict: (approvalId, verdict, answered) => change(approvalId, { verdict, answered }),
+    consume: (approvalId) => change(approvalId, { consumed: true }),
     lastVerdict: (proposalId) => {
-      const answered = rowsOfProposal(proposalId)
-        .flatMap((row) => questionsOf(row.operation.id))
+      const answered = kept
+        .rowsBy(kept.byProposal.get(proposalId))
+        .flatMap((row) => kept.questionsOf(row.operation.id))
         .flatMap((question) => question.answered ?? []);
       if (answered.length === 0) return undefined;
       return {
@@ -184,20 +274,11 @@ export function memoryTables(): Tables {
       };
     },
     openQuestions: (threadId) =>
-      rowsOf(threadId).flatMap((row) => {
+      kept.rowsOf(threadId).flatMap((row) => {
         const waits = row.state === "proposed" || row.state === "claimed";
-        const question = waits ? questionsOf(row.operation.id).at(-1) : undefined;
+        const question = waits ? kept.questionsOf(row.operation.id).at(-1) : undefined;
         return question ? [{ question: copy(question), row: copy(row) }] : [];
       }),
-
-    threads: () =>
-      [...threads]
-        .reverse()
-        .sort(([, a], [, b]) => b.lastAt - a.lastAt)
-        .map(([threadId, { lastAt }]) => ({ threadId, lastAt })),
-    touch: (threadId, at) => {
-      thread(threadId).lastAt = at;
-    },
   };
 }
 
@@ -205,14 +286,10 @@ function turnKey(threadId: string, turnId: string): string {
   return JSON.stringify([threadId, turnId]);
 }
 
-function isInHand(row: OperationRow): boolean {
-  return row.state === "claimed" || row.state === "dispatching";
-}
-
 function copy<T>(value: T): T {
   return JSON.parse(JSON.stringify(value)) as T;
 }
 
-function maybe<T>(value: T | undefined): T | undefined {
+function copyOf<T>(value: T | undefined): T | undefined {
   return value === undefined ? undefined : copy(value);
 }

@@ -1,7 +1,8 @@
-// Resolving a model's name: a script, or a provider's model through LangChain's `initChatModel`.
+// Resolves a model's name: a script, or a provider's model through LangChain's `initChatModel`.
 //
-//   R1. What is missing is said with what to do about it: `model_missing` and a hint, never a stack of imports.
-//   R2. The caller of a run cannot choose another model: nothing of the model is configurable at run time.
+// When something is missing, the error says what to do about it (`model_missing` and a hint) instead of a stack of imports.
+//
+//   model-1. The caller of a run cannot choose another model: nothing of the model is configurable at run time.
 
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { initChatModel, MODEL_PROVIDER_CONFIG } from "langchain/chat_models/universal";
@@ -38,7 +39,7 @@ async function scriptOf(path: string): Promise<BaseChatModel> {
 
 async function providerModel(name: string): Promise<BaseChatModel> {
   try {
-    const model = await initChatModel(name, { configurableFields: [] }); // R2
+    const model = await initChatModel(name, { configurableFields: [] }); // model-1
     const opened = (await model._getModelInstance()) as unknown as ProviderModel;
     if (KEY_AT_CALL.includes(opened.constructor.name) && !opened.apiKey) {
       throw new Error(`${opened.lc_secrets?.apiKey} is not set`);
@@ -49,7 +50,7 @@ async function providerModel(name: string): Promise<BaseChatModel> {
   }
 }
 
-/** Classes that open without the key they need and complain only at the first request. */
+/** Classes that open without the key they need and fail only at the first request. */
 const KEY_AT_CALL = ["ChatOpenAI", "ChatAnthropic"];
 
 interface ProviderModel {
@@ -58,7 +59,7 @@ interface ProviderModel {
   readonly constructor: { readonly name: string };
 }
 
-/** R1 */
+/** The error for a model that could not be opened, with the next step its cause suggests. */
 function missing(name: string, cause: unknown): ToolgateError {
   const text = cause instanceof Error ? cause.message : String(cause);
   const about = (message: string, hint: string) =>

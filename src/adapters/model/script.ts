@@ -1,10 +1,10 @@
-// A script: what a scripted model says, step by step, as an array in code or a JSON file.
+// A script: what a scripted model says, step by step, as an array in code or in a JSON file.
 //
-//   R1. Arguments are read strictly. A call whose raw arguments are no object, or name a key twice, is an invalid call;
-//       it never becomes a call with repaired arguments.
+//   script-1. Arguments are read strictly. A call whose raw arguments are no object, or name a key twice, is an invalid call.
+//             It never becomes a call with repaired arguments.
 
 import { z } from "zod";
-import { ToolgateError } from "../../contracts/index.js";
+import { isObject, ToolgateError } from "../../contracts/index.js";
 import { parseStrictJson } from "../config/json.js";
 
 export const ScriptCall = z.strictObject({
@@ -24,7 +24,7 @@ export const ScriptStep = z.strictObject({
 });
 export type ScriptStep = z.infer<typeof ScriptStep>;
 
-/** A call's arguments, or why they are none. (R1) */
+/** A call's arguments, or why they cannot be used. (script-1) */
 export function readArguments(
   args: ScriptCall["args"],
 ): { ok: true; value: Record<string, unknown> } | { ok: false; raw: string; problem: string } {
@@ -33,9 +33,7 @@ export function readArguments(
   const parsed = parseStrictJson(args);
   if (!parsed.ok) return { ok: false, raw: args, problem: parsed.problem };
   const { value } = parsed;
-  if (typeof value === "object" && value !== null && !Array.isArray(value)) {
-    return { ok: true, value: value as Record<string, unknown> };
-  }
+  if (isObject(value)) return { ok: true, value };
   return { ok: false, raw: args, problem: "the arguments are no object" };
 }
 
@@ -43,7 +41,8 @@ export function readArguments(
 export function parseScript(text: string, path: string): ScriptStep[] {
   const hint = 'a script is an array of { "say"?: string, "calls"?: [{ "name", "args", "id"? }] }';
   const whole = parseStrictJson(text);
-  // A key that stands twice within arguments makes an invalid call, as from a provider; elsewhere an invalid file.
+  // A key that is twice in the arguments of a call makes that call invalid, as it would from a provider. Anywhere else it
+  // makes the file invalid.
   const parsed = whole.ok ? whole : parseStrictJson(quoteArguments(text));
   if (!parsed.ok) {
     const at = whole.ok ? "" : ` at line ${whole.line}, column ${whole.column}: ${whole.problem}`;
@@ -56,7 +55,7 @@ export function parseScript(text: string, path: string): ScriptStep[] {
   throw new ToolgateError("config_invalid", `the script \`${path}\` is not valid${where}: ${issue?.message}`, hint);
 }
 
-/** The text with the object under each step's call's `args` as a string of its own text. */
+/** The same text, in which the `args` object of each call is replaced by a string that holds its text. */
 function quoteArguments(text: string): string {
   const path: { key: string; list: boolean }[] = [];
   let result = "";

@@ -1,10 +1,10 @@
-// The scripted model: a chat model that says what it was told to say. It stands in for a real one in tests, examples
-// and demonstrations: it proves message flow and permission branches, not a model's judgement.
+// The scripted model: a chat model whose answers are written down beforehand. It stands in for a real model in tests,
+// examples and demonstrations. It proves how messages flow and which permissions apply, not how a model judges.
 //
-//   M1. Step n answers the n-th model request of the thread, counted by the AI messages it is given. The model keeps no
-//       place of its own, so a replay, a fork or a second process gets the same answers.
-//   M2. Past the end it says `(script ended)`.
-//   M3. Default call ids are unique within a thread and the same in every run.
+//   scripted-1. Step n answers the n-th model request of the thread, counted by the AI messages it is given. The model keeps
+//               no counter of its own, so a replay, a fork or a second process gets the same answers.
+//   scripted-2. After the last step it says `(script ended)`.
+//   scripted-3. Default call ids are unique within a thread and the same in every run.
 
 import type { CallbackManagerForLLMRun } from "@langchain/core/callbacks/manager";
 import type { BaseLanguageModelInput } from "@langchain/core/language_models/base";
@@ -19,7 +19,7 @@ import type { Runnable } from "@langchain/core/runnables";
 import { convertToOpenAITool } from "@langchain/core/utils/function_calling";
 import { readArguments, type ScriptStep } from "./script.js";
 
-/** What a scripted model's `model_name` says. */
+/** The `model_name` of a scripted model. */
 export const SCRIPTED = "scripted";
 
 /** A tool as the model was given it. */
@@ -74,19 +74,19 @@ export class ScriptedModel extends BaseChatModel<ScriptedOptions> {
     return { generations: [{ text: fields.content, message: new AIMessage(fields) }] };
   }
 
-  /** Words first, then one chunk with the calls: whole, because chunks of arguments are repaired when they are joined. */
+  /** Yields the text word by word, then all calls in one chunk, because LangChain repairs arguments that it joins from chunks. */
   override async *_streamResponseChunks(
     messages: BaseMessage[],
     options: this["ParsedCallOptions"],
     manager?: CallbackManagerForLLMRun,
   ): AsyncGenerator<ChatGenerationChunk> {
     const { content, ...rest } = this.#answer(messages, options);
-    // One chunk when there are invalid calls: joining would lose them.
-    const words = rest.invalid_tool_calls.length > 0 ? [] : (content.match(/\s*\S+\s*/g) ?? []);
-    const last = { ...rest, content: words.length > 0 ? "" : content };
-    for (const fields of [...words.map((content) => ({ content })), last]) {
+    // Everything in one chunk when there are invalid calls: joining chunks would lose them.
+    const pieces = rest.invalid_tool_calls.length > 0 ? [] : (content.match(/\s*\S+\s*/g) ?? []);
+    const last = { ...rest, content: pieces.length > 0 ? "" : content };
+    for (const fields of [...pieces.map((content) => ({ content })), last]) {
       const message = new AIMessageChunk(fields);
-      // A chunk is made without invalid calls of its own; they would have to come out of repaired arguments.
+      // The constructor of a chunk derives invalid calls from repaired arguments, so ours are set afterwards.
       message.invalid_tool_calls = fields === last ? rest.invalid_tool_calls : [];
       const chunk = new ChatGenerationChunk({ text: fields.content, message });
       yield chunk;
@@ -97,9 +97,9 @@ export class ScriptedModel extends BaseChatModel<ScriptedOptions> {
   #answer(messages: readonly BaseMessage[], options: ScriptedOptions) {
     const request: ScriptedRequest = { messages: [...messages], tools: (options.tools ?? []).map(toolOf) };
     this.requests.push(request);
-    const number = messages.filter((message) => message.getType() === "ai").length + 1; // M1
+    const number = messages.filter((message) => message.getType() === "ai").length + 1; // scripted-1
     const entry = this.#steps[number - 1];
-    const step = typeof entry === "function" ? entry(request) : (entry ?? { say: "(script ended)" }); // M2
+    const step = typeof entry === "function" ? entry(request) : (entry ?? { say: "(script ended)" }); // scripted-2
     if (step.fail !== undefined) throw new Error(step.fail);
     return fieldsOf(step, number);
   }
@@ -109,7 +109,7 @@ function fieldsOf(step: ScriptStep, number: number) {
   const tool_calls = [];
   const invalid_tool_calls = [];
   for (const [index, call] of (step.calls ?? []).entries()) {
-    const id = call.id ?? `call_${number}_${index + 1}`; // M3
+    const id = call.id ?? `call_${number}_${index + 1}`; // scripted-3
     const args = readArguments(call.args);
     if (args.ok) tool_calls.push({ type: "tool_call" as const, id, name: call.name, args: args.value });
     else {

@@ -1,9 +1,10 @@
 // The Postgres checkpointer: LangGraph's own, set up before its first use, and not undone by a connection that dies.
 //
-//   C1. Its tables are made under the lock of our own schema, in one transaction: its setup is not safe for two hosts.
-//   C2. Each of its writes is an upsert, so one whose connection died is made again. Reads are, too.
-//   C3. It keeps its tables in the schema a connection starts in, as ours are.
-//   C4. No two branches of a thread give a channel the same version.
+// Its tables are made under the lock of our own schema, in one transaction, because its setup is not safe for two hosts.
+// Each of its writes is an upsert, so one whose connection died is made again; reads are made again, too. It keeps its
+// tables in the schema that a connection starts in, as ours are.
+//
+//   postgres-checkpointer-1. No two branches of a thread give a channel the same version.
 
 import type { RunnableConfig } from "@langchain/core/runnables";
 import {
@@ -18,6 +19,7 @@ import {
 } from "@langchain/langgraph-checkpoint";
 import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
 import type pg from "pg";
+import type { ProbingSaver } from "../../langgraph/durability.js";
 import { CheckpointSerializer } from "../../langgraph/serde.js";
 import type { Connection } from "./connection.js";
 import { OneStatementSaver } from "./saver.js";
@@ -28,7 +30,7 @@ export function postgresCheckpointer(connection: Connection, fenced = true): Bas
   return new PostgresCheckpointer(connection, fenced);
 }
 
-class PostgresCheckpointer extends BaseCheckpointSaver {
+class PostgresCheckpointer extends BaseCheckpointSaver implements ProbingSaver {
   private saver: Promise<OneStatementSaver> | undefined;
 
   constructor(
@@ -40,7 +42,7 @@ class PostgresCheckpointer extends BaseCheckpointSaver {
 
   /**
    * A channel's value is stored once for each version, so two branches must not come to the same one: after a fork each
-   * would read the other's. (C4)
+   * would read the other's. (postgres-checkpointer-1)
    */
   override getNextVersion(current: number | undefined): number {
     return Math.floor(current ?? 0) + 1 + Math.random();
@@ -71,6 +73,11 @@ class PostgresCheckpointer extends BaseCheckpointSaver {
     return this.run((saver) => saver.putWrites(config, writes, taskId));
   }
 
+  /** Whether a checkpoint is stored, without loading it. */
+  isStored(at: Parameters<ProbingSaver["isStored"]>[0]): Promise<boolean> {
+    return this.run((saver) => saver.isStored(at));
+  }
+
   override deleteThread(threadId: string): Promise<void> {
     return this.run((saver) => saver.deleteThread(threadId));
   }
@@ -82,7 +89,7 @@ class PostgresCheckpointer extends BaseCheckpointSaver {
     return this.run((saver) => saver.getDeltaChannelHistory(options));
   }
 
-  /** Runs what may run twice. (C2) */
+  /** Runs what may run twice. */
   private async run<T>(ask: (saver: OneStatementSaver) => Promise<T>): Promise<T> {
     this.saver ??= this.open().catch((error: unknown) => {
       this.saver = undefined;
@@ -106,7 +113,7 @@ class PostgresCheckpointer extends BaseCheckpointSaver {
   }
 }
 
-/** A pool of one session that is in a transaction: what fails in it undoes itself alone, and its schema is there. (C1) */
+/** A pool of one session that is in a transaction: what fails in it undoes itself alone, and its schema is there. */
 function only(session: Session): pg.Pool {
   const query = async (text: string, values?: unknown[]) => {
     if (text.startsWith("CREATE SCHEMA")) return { rows: [] };

@@ -1,7 +1,7 @@
-// Turns: one write of a thread at a time within this process. Only to spare conflicts; nothing depends on it.
+// Keyed mutex: one write of a thread at a time within this process. It only spares conflicts; no promise rests on it.
 
 /** Runs tasks that share a key one after the other. */
-export class Turns {
+export class KeyedMutex {
   private readonly last = new Map<string, Promise<unknown>>();
 
   async take<T>(keys: readonly string[], run: () => Promise<T>): Promise<T> {

@@ -2,7 +2,7 @@
 //
 //   I1. Each part is found by an index of `schema.ts`; what is large and many is never read whole, the list of threads aside.
 
-import type { Reach } from "../../ledger/tables.js";
+import type { ReadSet } from "../../ledger/tables.js";
 import { identicalKey, key, keys } from "./keys.js";
 
 /** One part of a view: a noun's body with the cells that stand beside it. */
@@ -36,19 +36,19 @@ const IN_HAND = "state IN ('claimed', 'dispatching')";
 const UNKNOWN = "status = 'result_unknown' AND effect = 'write'";
 const UNDECIDED = "state IN ('proposed', 'claimed')";
 
-/** The statement that loads a reach. Its rows are `Part`s, in no order. */
-export function loading(reach: Reach): Statement {
+/** The statement that loads a readSet. Its rows are `Part`s, in no order. */
+export function loading(readSet: ReadSet): Statement {
   const values: unknown[] = [];
   const bind = (value: unknown, type: string): string => `$${values.push(value)}::${type}`;
   const list = (texts: readonly string[]): string => `ANY(${bind(keys(texts), "text[]")})`;
   const parts: string[] = [now()];
 
-  const operations = reach.operations?.length ? list(reach.operations) : undefined;
-  const proposals = reach.proposals?.length ? list(reach.proposals) : undefined;
-  const approvals = reach.approvals?.length ? list(reach.approvals) : undefined;
+  const operations = readSet.operations?.length ? list(readSet.operations) : undefined;
+  const proposals = readSet.proposals?.length ? list(readSet.proposals) : undefined;
+  const approvals = readSet.approvals?.length ? list(readSet.approvals) : undefined;
   const asked = approvals && `SELECT operation FROM toolgate_questions WHERE approval = ${approvals}`;
   const named = [
-    reach.threads?.length ? `SELECT unnest(${bind(keys(reach.threads), "text[]")}) AS thread` : undefined,
+    readSet.threads?.length ? `SELECT unnest(${bind(keys(readSet.threads), "text[]")}) AS thread` : undefined,
     operations && `SELECT thread FROM toolgate_operations WHERE id = ${operations}`,
     asked && `SELECT thread FROM toolgate_operations WHERE id = ${any(asked)}`,
   ].filter((part) => part !== undefined);
@@ -63,12 +63,12 @@ export function loading(reach: Reach): Statement {
     parts.push(rows(`proposal = ${proposals}`), questions(about), proposal(`proposal = ${proposals}`));
   }
   if (asked) parts.push(rows(`id = ${any(asked)}`), questions(`operation = ${any(asked)}`));
-  if (reach.everywhere === "always") everywhere("TRUE");
-  if (reach.everywhere === "halting" && operations) {
+  if (readSet.everywhere === "always") everywhere("TRUE");
+  if (readSet.everywhere === "halting" && operations) {
     everywhere(`EXISTS (SELECT FROM toolgate_operations WHERE id = ${operations} AND halt_scope = 'server')`);
   }
-  if (reach.writes) {
-    const { threadId, identical, after } = reach.writes;
+  if (readSet.writes) {
+    const { threadId, identical, after } = readSet.writes;
     const thread = bind(key(threadId), "text");
     parts.push(rows(`thread = ${thread} AND seq > ${bind(after, "bigint")} AND seq IS NOT NULL`));
     if (identical.length > 0) {
@@ -76,23 +76,23 @@ export function loading(reach: Reach): Statement {
       parts.push(rows(`effect = 'write' AND thread = ${thread} AND identical = ANY(${same})`));
     }
   }
-  if (reach.turn) {
-    const where = ofTurn(reach.turn);
+  if (readSet.turn) {
+    const where = ofTurn(readSet.turn);
     parts.push(turn(where), rows(`status = 'rejected' AND reason = 'person' AND ${where}`));
   }
-  if (reach.history) {
-    const { threadId, turnId } = reach.history;
+  if (readSet.history) {
+    const { threadId, turnId } = readSet.history;
     parts.push(rows(turnId === undefined ? `thread = ${bind(key(threadId), "text")}` : ofTurn({ threadId, turnId })));
   }
-  if (reach.questions) {
-    const { threadId } = reach.questions;
+  if (readSet.questions) {
+    const { threadId } = readSet.questions;
     const where = threadId === undefined ? UNDECIDED : `${UNDECIDED} AND thread = ${bind(key(threadId), "text")}`;
     parts.push(rows(where), questions(`operation = ${any(`SELECT id FROM toolgate_operations WHERE ${where}`)}`));
   }
-  if (reach.request !== undefined) parts.push(known(`request = ${bind(key(reach.request), "text")}`));
-  if (reach.requests) parts.push(requests(ofTurn(reach.requests)));
-  if (reach.snapshot !== undefined) parts.push(snapshot(`id = ${bind(key(reach.snapshot), "text")}`));
-  if (reach.list) parts.push(listed());
+  if (readSet.request !== undefined) parts.push(known(`request = ${bind(key(readSet.request), "text")}`));
+  if (readSet.requests) parts.push(requests(ofTurn(readSet.requests)));
+  if (readSet.snapshot !== undefined) parts.push(snapshot(`id = ${bind(key(readSet.snapshot), "text")}`));
+  if (readSet.list) parts.push(listed());
   return { text: parts.join("\nUNION ALL\n"), values };
 
   function everywhere(condition: string): void {

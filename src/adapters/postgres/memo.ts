@@ -2,7 +2,7 @@
 // claim, the settlement after both) need not load them again. A stale one is found out when it is stored.
 
 import type { Digest, Owner } from "../../contracts/index.js";
-import type { Reach } from "../../ledger/tables.js";
+import type { ReadSet } from "../../ledger/tables.js";
 import type { Image } from "./image.js";
 import { key, ownerKey } from "./keys.js";
 
@@ -25,8 +25,8 @@ export class Memo {
     return held === undefined ? [] : [held];
   }
 
-  /** Takes the image out that holds a reach of operations of one thread. */
-  take({ operations = [], ...rest }: Reach): Image | undefined {
+  /** Takes the image out that holds a readSet of operations of one thread. */
+  take({ operations = [], ...rest }: ReadSet): Image | undefined {
     const threadId = operations[0] && this.threads.get(operations[0]);
     const image = threadId === undefined ? undefined : this.images.get(threadId);
     if (threadId === undefined || !image?.covers({ operations, ...rest })) return undefined;

@@ -1,9 +1,9 @@
 // Postgres for toolgate: ledger, results and checkpoints in one database, on one pool.
 
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
+import { createLedger } from "../../ledger/ledger.js";
 import type { Ledger, LedgerDeps } from "../../ledger/port.js";
 import type { ResultStore } from "../../observation/results.js";
-import { createLedger } from "../../ledger/ledger.js";
 import { postgresCheckpointer } from "./checkpointer.js";
 import { type ConnectionOptions, connect } from "./connection.js";
 import { postgresResults } from "./results.js";

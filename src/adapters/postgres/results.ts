@@ -6,8 +6,8 @@
 import { promisify } from "node:util";
 import { gunzip, gzip } from "node:zlib";
 import type { ResultRef } from "../../contracts/index.js";
-import type { ResultStore } from "../../observation/results.js";
 import { referenceTo } from "../../observation/reference.js";
+import type { ResultStore } from "../../observation/results.js";
 import type { Connection } from "./connection.js";
 import { key } from "./keys.js";
 

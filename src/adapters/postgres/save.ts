@@ -7,7 +7,7 @@
 //   V4. What is new conflicts with what another host made in the meantime; the statement then fails as a whole.
 
 import { gzipSync } from "node:zlib";
-import { type OperationRow, sha256 } from "../../contracts/index.js";
+import { type OperationRow, outcomeOf, sha256 } from "../../contracts/index.js";
 import type { Question } from "../../ledger/tables.js";
 import type { Changes, Header, Image } from "./image.js";
 import { identicalKey, key, ownerKey } from "./keys.js";
@@ -168,7 +168,10 @@ function threadCells(threadId: string, { version, lastAt, lastSeq, holder }: Hea
 }
 
 function rowCells({ tables }: Image, id: string) {
-  const { leaseUntil, operation, ...rest } = tables.row(id) as OperationRow;
+  const row = tables.row(id) as OperationRow;
+  const { operation, ...whole } = row;
+  const { owner, leaseUntil, ...rest } = { owner: undefined, leaseUntil: undefined, ...whole };
+  const outcome = outcomeOf(row);
   const { arguments: given, ...call } = operation;
   return {
     id: key(id),
@@ -177,14 +180,14 @@ function rowCells({ tables }: Image, id: string) {
     proposal: key(operation.proposalId),
     arguments: JSON.stringify(given),
     identical: identicalKey(operation),
-    body: JSON.stringify({ ...rest, operation: call }),
+    body: JSON.stringify({ ...rest, owner, operation: call }), // the lease changes more often than the row
     state: rest.state,
     effect: operation.effect,
-    status: rest.outcome?.status ?? null,
-    reason: rest.outcome?.reason ?? null,
+    status: outcome?.status ?? null,
+    reason: outcome?.reason ?? null,
     seq: rest.seq ?? null,
     halt_scope: tables.haltScope(id),
-    owner: rest.owner ? ownerKey(rest.owner) : null,
+    owner: owner ? ownerKey(owner) : null,
     lease_until: leaseUntil ?? null,
   };
 }

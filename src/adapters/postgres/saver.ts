@@ -1,10 +1,12 @@
 // The saver: LangGraph's own, with what it does in many statements done in one.
 //
-//   D1. A delta channel is rebuilt from two queries, however many ancestors it has.
-//   D2. A checkpoint, or a task's writes, are one statement, which is one transaction.
-//   D3. The tables and rows are LangGraph's: every checkpoint its saver wrote can be read, and it can read ours.
-//   D4. What a run saves is saved while the thread is its own, by the ledger beside it; else `already_running`. The thread's
-//       row is locked for it: whoever takes the thread over waits, and then finds what was saved.
+// A delta channel is rebuilt from two queries, however many ancestors it has. A checkpoint, or a task's writes, are one
+// statement, which is one transaction. The tables and rows are LangGraph's: every checkpoint that its saver wrote can be
+// read, and it can read ours.
+//
+//   postgres-saver-1. What a run saves is saved while the thread is its own, by the ledger beside it; otherwise
+//                     `already_running` is thrown. The thread's row is locked for it: whoever takes the thread over waits,
+//                     and then finds what was saved.
 
 import type { RunnableConfig } from "@langchain/core/runnables";
 import {
@@ -19,6 +21,7 @@ import {
 import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
 import pg from "pg";
 import { type Owner, RUN, takenOver } from "../../contracts/index.js";
+import type { ProbingSaver } from "../../langgraph/durability.js";
 import { key, ownerKey } from "./keys.js";
 
 interface Place {
@@ -26,6 +29,8 @@ interface Place {
   readonly ns: string;
   readonly id: string | undefined;
 }
+
+type StoredAt = Parameters<ProbingSaver["isStored"]>[0];
 
 interface HistoryRow {
   readonly depth: number;
@@ -109,7 +114,7 @@ export class OneStatementSaver extends PostgresSaver {
     );
   }
 
-  /** Runs what stores rows out of `mine`: one empty row while the thread is the run's own, none after. (D4) */
+  /** Runs what stores rows out of `mine`: one empty row while the thread is the run's own, none after. (postgres-saver-1) */
   private async save(config: RunnableConfig, text: string, values: readonly unknown[]): Promise<void> {
     const { thread_id, [RUN]: run } = config.configurable ?? {};
     const held = this.fenced && run !== undefined;
@@ -122,6 +127,15 @@ export class OneStatementSaver extends PostgresSaver {
       ...(held ? [key(thread_id), ownerKey(run as Owner)] : []),
     ]);
     if (rowCount === 0) throw takenOver(thread_id);
+  }
+
+  /** Whether a checkpoint is stored, without loading it. */
+  async isStored({ configurable: { thread_id, checkpoint_ns, checkpoint_id } }: StoredAt): Promise<boolean> {
+    const { rowCount } = await this.connections.query(
+      `SELECT FROM ${this.tables.checkpoints} WHERE thread_id = $1 AND checkpoint_ns = $2 AND checkpoint_id = $3`,
+      [thread_id, checkpoint_ns, checkpoint_id],
+    );
+    return rowCount === 1;
   }
 
   override async getDeltaChannelHistory(options: {

@@ -1,21 +1,21 @@
-// Store: image, rule, compare-and-set. The rules of the ledger run over what one SELECT loaded; one statement stores what
-// they changed, if it is still so. Else the rules run again.
+// Store: image, rule, compare-and-set. A rule of the ledger runs over what one SELECT loaded; one statement stores what it
+// changed, if the threads it touches are still as they were loaded. Otherwise the rule runs again.
 //
-//   S1. An answer that changes nothing is given only from an image just loaded.
-//   S2. After a lost answer the database is asked whether the write is in. (F1, V3)
-//   S3. Time is the database's.
+//   postgres-store-1. An answer that changes nothing is given only from an image just loaded.
+//   postgres-store-2. After a lost answer the database is asked whether the write is in.
+//   postgres-store-3. Time is the database's.
 
 import { randomUUID } from "node:crypto";
 import { type Owner, ToolgateError } from "../../contracts/index.js";
-import type { Reach, Store, Tables } from "../../ledger/tables.js";
+import type { ReadSet, Rule, Store } from "../../ledger/tables.js";
 import type { Connection } from "./connection.js";
 import { StatementError } from "./connection.js";
 import { type Header, type Image, imageOf } from "./image.js";
+import { KeyedMutex } from "./keyed-mutex.js";
 import { keys, ownerKey } from "./keys.js";
 import { loading, NOW, type Part, type Statement } from "./load.js";
 import { Memo } from "./memo.js";
 import { saving } from "./save.js";
-import { Turns } from "./keyed-mutex.js";
 
 /** How often a transaction's steps run before it is given up. */
 const TRIES = 50;
@@ -47,18 +47,18 @@ export interface StoreOptions {
 export function postgresStore(connection: Connection, options: StoreOptions = {}): Store {
   const hostClock = options.clock === "host";
   const memo = new Memo();
-  const turns = new Turns();
+  const mutex = new KeyedMutex();
 
-  const load = async (reach: Reach): Promise<Image> => {
-    const { text, values } = loading(reach);
-    return imageOf(reach, (await connection.query(text, values)) as unknown as Part[], hostClock);
+  const load = async (readSet: ReadSet): Promise<Image> => {
+    const { text, values } = loading(readSet);
+    return imageOf(readSet, (await connection.query(text, values)) as unknown as Part[], hostClock);
   };
 
   /** Stores a statement, once. False: another was first, and nothing was stored. */
   const store = async ({ text, values }: Statement, id: string, threads: readonly string[]): Promise<boolean> => {
     const failed = connection.patience();
     const wasKept = async () => (await connection.query(WAS_KEPT, [keys(threads), id])).length > 0;
-    let doubt = false; // S2
+    let doubt = false; // postgres-store-2
     for (;;) {
       try {
         if ((await connection.once(text, values)).length > 0) return true;
@@ -72,9 +72,9 @@ export function postgresStore(connection: Connection, options: StoreOptions = {}
     }
   };
 
-  const ruled = <T>(image: Image, steps: (tables: Tables) => T) => {
-    const changes = image.record();
-    const result = steps(image.tables);
+  const ruled = <T>(image: Image, readSet: ReadSet, rule: Rule<T>) => {
+    const { tables, changes } = image.record(readSet);
+    const result = rule(tables);
     const id = randomUUID();
     return { image, changes, result, id, statement: saving(image, changes, id, hostClock) };
   };
@@ -89,12 +89,12 @@ export function postgresStore(connection: Connection, options: StoreOptions = {}
     return true;
   };
 
-  const transact = async <T>(reach: Reach, steps: (tables: Tables) => T): Promise<T> => {
-    const kept = memo.take(reach);
-    const first = kept && attempted(() => ruled(kept, steps));
-    if (first?.statement && (await stored(first))) return first.result; // S1
+  const transact = async <T>(readSet: ReadSet, rule: Rule<T>): Promise<T> => {
+    const kept = memo.take(readSet);
+    const first = kept && attempted(() => ruled(kept, readSet, rule));
+    if (first?.statement && (await stored(first))) return first.result; // postgres-store-1
     for (let tries = 1; tries <= TRIES; tries++) {
-      const ruling = ruled(await load(reach), steps);
+      const ruling = ruled(await load(readSet), readSet, rule);
       if (await stored(ruling)) return ruling.result;
       await new Promise((resolve) => setTimeout(resolve, Math.random() * Math.min(100, 2 * tries)));
     }
@@ -106,20 +106,23 @@ export function postgresStore(connection: Connection, options: StoreOptions = {}
   };
 
   return {
-    write: async (reach, steps) => {
+    write: async (readSetOf, rule) => {
       await connection.ready();
-      const threads = [...(reach.threads ?? []), ...(reach.operations ?? []).flatMap((id) => memo.threadOf(id) ?? [])];
-      return turns.take([...new Set(threads)], () => transact(reach, steps));
+      const readSet = readSetOf();
+      const { threads = [], operations = [] } = readSet;
+      const touched = new Set([...threads, ...operations.flatMap((id) => memo.threadOf(id) ?? [])]);
+      return mutex.take([...touched], () => transact(readSet, rule));
     },
-    read: async (reach, steps) => {
+    read: async (readSetOf, rule) => {
       await connection.ready();
-      return steps((await load(reach)).tables);
+      const readSet = readSetOf();
+      return rule((await load(readSet)).record(readSet).tables);
     },
     renew: async (owner: Owner, leaseMs: number) => {
       await connection.ready();
       const now = hostClock ? (options.now?.() ?? null) : null;
       const renewing = () => connection.query(RENEW, [ownerKey(owner), leaseMs, now]);
-      const found = await turns.take(memo.heldBy(owner), renewing); // beside a write it would make that one stale
+      const found = await mutex.take(memo.heldBy(owner), renewing); // beside a write it would make that one stale
       const versions = new Map(found.map(({ thread, version }) => [String(thread), Number(version)]));
       memo.renewed(owner, Number(found[0]?.until), versions);
       return found.some(({ held, renewed }) => held === true || Number(renewed) > 0);

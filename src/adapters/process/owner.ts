@@ -36,17 +36,12 @@ const inFlight = new Map<string, Set<string>>();
 
 /** A new owner; two are never equal, nor are those of two processes. `machine` stands for the operating system's id. */
 export function createOwner(machine: string = machineId()): OwnerHandle {
-  const owner: Owner = {
-    machine,
-    pid: process.pid,
-    started: startTime(process.pid) ?? "",
-    instance: `${REALM}/${randomUUID()}`,
-  };
+  const owner: Owner = { ...thisProcess(machine), instance: `${REALM}/${randomUUID()}` };
   const held = new Set<string>();
   inFlight.set(owner.instance, held);
   return {
     owner,
-    liveness: livenessFrom(owner),
+    liveness: watchOwners(machine),
     hold: (operationId) => {
       held.add(operationId);
     },
@@ -59,7 +54,13 @@ export function createOwner(machine: string = machineId()): OwnerHandle {
   };
 }
 
-function livenessFrom(here: Owner): OwnerLiveness {
+function thisProcess(machine: string): Omit<Owner, "instance"> {
+  return { machine, pid: process.pid, started: startTime(process.pid) ?? "" };
+}
+
+/** Tells whether any owner, of this process or not, may still act on an operation. */
+export function watchOwners(machine: string = machineId()): OwnerLiveness {
+  const here = thisProcess(machine);
   return (owner, operationId) => {
     if (owner.machine !== here.machine) return "unknown"; // W1, W3
     if (owner.pid !== here.pid) return otherProcess(owner);

@@ -1,20 +1,19 @@
-// The schema checker: Ajv in a worker thread that is killed when a check takes too long.
+// The schema checker: Ajv in a worker thread that is stopped when a check takes too long (worker-1).
 //
-//   K11. A check ends: what takes too long is stopped with its thread, and the next check gets a new one.
-//   K12. A check looks and does not touch: it sees a copy of the value.
-//   K13. Schemas do not see one another: what is kept is found by the schema's own text, not by the key alone.
-//   K14. Silence is no yes: a lost thread, a failed start or a late answer is `unusable`.
+// A check sees a copy of the value, so it cannot change it. A compiled schema is found by the schema's own text and not by
+// the caller's key alone, so two schemas under one key stay apart. A thread that is lost, a start that fails and an answer
+// that comes too late all make the check `unusable` (worker-2).
 //
-// One thread, one job in it at a time, the rest in line. Idle, it does not keep the process alive.
+// There is one thread with one job at a time; other jobs wait in line. An idle thread does not keep the process alive.
 
 import { dialectOf, type SchemaChecker, type SchemaVerdict } from "../../catalog/checker.js";
 import { type Digest, type JsonObject, oneLine, sha256 } from "../../contracts/index.js";
-import { ask, start, stop, type Thread } from "./thread.js";
+import { type Answer, ask, start, stop, type Thread } from "./thread.js";
 
-/** Compiled schemas kept in the thread. */
-const KEPT = 256;
+/** How many compiled schemas the thread holds. */
+const MAX_COMPILED = 256;
 
-/** Compiling grows with a schema's bounded size, not with what it was built to do, and happens once: it may take longer. */
+/** Compiling may take longer than a check: it happens once, and its time grows with the schema's size, which is bounded. */
 const COMPILE_FACTOR = 20;
 
 interface Job {
@@ -37,93 +36,112 @@ interface Job {
 export function createSchemaChecker(
   options: { readonly limitMs?: number; readonly memoryMb?: number } = {},
 ): SchemaChecker {
-  const limitMs = options.limitMs ?? 250;
-  const memoryMb = options.memoryMb ?? 256;
-  const line: Job[] = [];
-  const texts = new WeakMap<JsonObject, { text: string; sum: Digest; dialect: string }>();
-  let thread: Thread | undefined;
-  let working = false;
-  let closed = false;
+  return new WorkerChecker(options.limitMs ?? 250, options.memoryMb ?? 256);
+}
 
-  return {
-    check(key, schema, value) {
-      return new Promise((settle) => {
-        const read = readSchema(schema, texts);
-        if (typeof read === "string") return settle(unusable(read));
-        line.push({ key: `${key}:${read.sum}`, text: read.text, dialect: read.dialect, value, settle });
-        void work();
-      });
-    },
+class WorkerChecker implements SchemaChecker {
+  readonly #limitMs: number;
+  readonly #memoryMb: number;
+  readonly #queue: Job[] = [];
+  readonly #texts: SchemaTexts = new WeakMap();
+  #thread: Thread | undefined;
+  #working = false;
+  #closed = false;
 
-    async close() {
-      closed = true;
-      const last = thread;
-      thread = undefined;
-      if (last !== undefined) await stop(last, "the checker is closed");
-      await work();
-    },
-  };
-
-  async function work(): Promise<void> {
-    if (working) return;
-    working = true;
-    for (let job = line.shift(); job !== undefined; job = line.shift()) {
-      job.settle(await run(job).catch(() => unusable("the checker could not be started"))); // K14
-    }
-    working = false;
+  constructor(limitMs: number, memoryMb: number) {
+    this.#limitMs = limitMs;
+    this.#memoryMb = memoryMb;
   }
 
-  async function run(job: Job): Promise<SchemaVerdict> {
-    if (closed) return unusable("the checker is closed");
-    const current = thread?.lost === undefined && thread !== undefined ? thread : start(memoryMb);
-    thread = current;
-    current.worker.ref(); // somebody waits
+  check(key: Digest, schema: JsonObject, value: unknown): Promise<SchemaVerdict> {
+    return new Promise((settle) => {
+      const prepared = prepareSchema(schema, this.#texts);
+      if (typeof prepared === "string") return settle(unusable(prepared));
+      const { text, sum, dialect } = prepared;
+      this.#queue.push({ key: `${key}:${sum}`, text, dialect, value, settle });
+      void this.#work();
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    const last = this.#thread;
+    this.#thread = undefined;
+    if (last !== undefined) await stop(last, "the checker is closed");
+    await this.#work();
+  }
+
+  /** Runs the queued jobs one after the other. */
+  async #work(): Promise<void> {
+    if (this.#working) return;
+    this.#working = true;
+    for (let job = this.#queue.shift(); job !== undefined; job = this.#queue.shift()) {
+      job.settle(await this.#run(job).catch(() => unusable("the checker could not be started"))); // worker-2
+    }
+    this.#working = false;
+  }
+
+  async #run(job: Job): Promise<SchemaVerdict> {
+    if (this.#closed) return unusable("the checker is closed");
+    const thread = this.#livingThread();
+    thread.worker.ref(); // a check waits, so the process must stay alive
     try {
-      const ready = await current.ready;
+      const ready = await thread.ready;
       if ("unusable" in ready) return unusable(ready.unusable);
-      if (!current.compiled.has(job.key)) {
+      if (!thread.compiled.has(job.key)) {
         const { key, dialect, text } = job;
-        const made = await ask(current, { compile: key, dialect, text }, limitMs * COMPILE_FACTOR);
+        const made = await ask(thread, { compile: key, dialect, text }, this.#limitMs * COMPILE_FACTOR);
         if ("unusable" in made) return unusable(made.unusable);
       }
-      keep(current, job.key);
-      const answer = await ask(current, { check: job.key, value: job.value }, limitMs);
-      if ("unusable" in answer) return unusable(answer.unusable);
-      const problems = "problems" in answer ? answer.problems : ["/: it was not checked"]; // K14
-      return problems.length === 0
-        ? { valid: true }
-        : { valid: false, problems: problems.map((text) => oneLine(text)) };
+      markUsed(thread, job.key);
+      return verdictOf(await ask(thread, { check: job.key, value: job.value }, this.#limitMs));
     } finally {
-      current.worker.unref();
+      thread.worker.unref();
     }
+  }
+
+  #livingThread(): Thread {
+    if (this.#thread === undefined || this.#thread.lost !== undefined) this.#thread = start(this.#memoryMb);
+    return this.#thread;
   }
 }
 
-/** The schema's text is what is compiled and what it is found by; a frozen schema is written once. (K13) */
-function readSchema(
-  schema: JsonObject,
-  texts: WeakMap<JsonObject, { text: string; sum: Digest; dialect: string }>,
-): { text: string; sum: Digest; dialect: string } | string {
+function verdictOf(answer: Answer): SchemaVerdict {
+  if ("unusable" in answer) return unusable(answer.unusable);
+  const problems = "problems" in answer ? answer.problems : ["/: it was not checked"]; // worker-2
+  return problems.length === 0 ? { valid: true } : { valid: false, problems: problems.map((text) => oneLine(text)) };
+}
+
+interface PreparedSchema {
+  readonly text: string;
+  readonly sum: Digest;
+  readonly dialect: string;
+}
+
+type SchemaTexts = WeakMap<JsonObject, PreparedSchema>;
+
+/** The text that is compiled and that identifies the schema. The text of a frozen schema is remembered. */
+function prepareSchema(schema: JsonObject, texts: SchemaTexts): PreparedSchema | string {
   const known = texts.get(schema);
   if (known !== undefined) return known;
   try {
     const dialect = dialectOf(schema);
     if (dialect === undefined) return "the schema's dialect is not read here";
     const text = JSON.stringify(schema);
-    const read = { text, sum: sha256(text), dialect };
-    if (Object.isFrozen(schema)) texts.set(schema, read);
-    return read;
+    const prepared = { text, sum: sha256(text), dialect };
+    if (Object.isFrozen(schema)) texts.set(schema, prepared);
+    return prepared;
   } catch {
     return "the schema cannot be written as JSON";
   }
 }
 
-/** The least recently used schema makes room. */
-function keep(thread: Thread, key: string): void {
+/** Notes that a schema was used. Above the limit the least recently used one is dropped. */
+function markUsed(thread: Thread, key: string): void {
   thread.compiled.delete(key);
   thread.compiled.add(key);
   const [oldest] = thread.compiled;
-  if (thread.compiled.size <= KEPT || oldest === undefined) return;
+  if (thread.compiled.size <= MAX_COMPILED || oldest === undefined) return;
   thread.compiled.delete(oldest);
   thread.worker.postMessage({ drop: oldest });
 }

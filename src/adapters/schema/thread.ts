@@ -1,7 +1,8 @@
-// Thread: the worker in which schemas are compiled and values checked, and how it is ended.
+// The worker thread in which schemas are compiled and values checked, and how it is ended.
 //
-//   K11. What takes too long is stopped with its thread; the process's own loop goes on meanwhile.
-//   K14. Silence is no yes: whatever the thread owes when it is lost is answered by the reason of its loss.
+//   worker-1. What takes too long is stopped together with its thread. The process's own event loop goes on meanwhile.
+//   worker-2. A check without an answer is not a yes: whatever a lost thread still owes is answered with the reason of its
+//             loss.
 
 import { Worker } from "node:worker_threads";
 
@@ -14,7 +15,7 @@ export type Answer =
   | { readonly ready: true }
   | { readonly unusable: string };
 
-/** A thread and what is known to be compiled in it. `settle` is there while it owes an answer. */
+/** A thread and the keys of the schemas compiled in it. `settle` is set while the thread owes an answer. */
 export interface Thread {
   readonly worker: Worker;
   readonly ready: Promise<Answer>;
@@ -26,8 +27,8 @@ export interface Thread {
 /** Starts a thread that is stopped when it needs more than `memoryMb`. */
 export function start(memoryMb: number): Thread {
   const worker = new Worker(new URL("./worker.mjs", import.meta.url), {
-    env: {}, // no secret of the process
-    execArgv: [], // no loader either: it is plain JavaScript
+    env: {}, // so that no secret of the process is in it
+    execArgv: [], // no loader of the process: the worker is plain JavaScript
     resourceLimits: { maxOldGenerationSizeMb: memoryMb, maxYoungGenerationSizeMb: 16, stackSizeMb: 4 },
   });
   worker.unref();
@@ -48,7 +49,7 @@ export function start(memoryMb: number): Thread {
 /**
  * Posts a job and waits for its answer, the loss of the thread, or the limit, which ends the thread. While the whole
  * process has had less of the processor than the limit, the job cannot have had it either: then the limit is waited for
- * again, three times at most. (K11)
+ * again, three times at most. (worker-1)
  */
 export function ask(thread: Thread, job: object, limitMs: number): Promise<Answer> {
   return new Promise((resolve) => {
@@ -61,7 +62,7 @@ export function ask(thread: Thread, job: object, limitMs: number): Promise<Answe
       if ((user + system) / 1_000 < limitMs && patience-- > 0) timer = setTimeout(late, limitMs);
       else void stop(thread, `checking took over ${limitMs} ms and was stopped`);
     };
-    // One more turn of the loop: when the process itself was busy, the answer may be waiting to be read.
+    // Waits for one more turn of the event loop: when the process was busy, the answer may be there and not yet read.
     const late = () => setImmediate(expire);
     let timer = setTimeout(late, limitMs);
     const settle = (answer: Answer) => {
@@ -83,7 +84,7 @@ function answered(thread: Thread, answer: Answer): void {
   settle?.(answer);
 }
 
-/** Nothing more will come from the thread; what it owes is answered by the reason. The first reason stands. */
+/** Marks the thread as lost and answers what it owes with the reason (worker-2). The first reason stands. */
 function lose(thread: Thread, reason: string): void {
   thread.lost ??= reason;
   answered(thread, { unusable: thread.lost });

@@ -1,5 +1,5 @@
-// Schema worker: compiles and checks, in a thread that can be killed. Plain JavaScript, because it is loaded as it
-// stands under every loader; it is trusted with time and memory only.
+// The schema worker compiles schemas and checks values in a thread that can be stopped. It is plain JavaScript, because the
+// thread has no loader. A hostile schema can use up its time and its memory, and the thread holds nothing else.
 //
 // Jobs: { compile, dialect, text } | { check, value } | { drop }. One at a time, so answers carry no number.
 

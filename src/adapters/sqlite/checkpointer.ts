@@ -1,10 +1,14 @@
-// The SQLite checkpointer: LangGraph's own, with the three costs cured that grow with a thread.
+// The SQLite checkpointer: LangGraph's own, without the three costs that grow with a thread.
 //
-//   K1. A delta channel is rebuilt from a constant number of queries, however many ancestors it has.
-//   K2. The rows are LangGraph's: the same tables, and every checkpoint its saver wrote can be read.
-//   K3. What was put is on disk when `put` and `putWrites` return (`synchronous=FULL`).
-//   K4. A file that cannot be written is told as `store_failed`, as by the ledger beside it.
-//   K5. What a run saves is saved while the thread is its own, by the ledger in the same transaction; else `already_running`.
+//   checkpointer-1. A delta channel is rebuilt from a constant number of queries, however many ancestors it has.
+//   checkpointer-2. The rows are LangGraph's: the same tables, and every checkpoint that its saver wrote can be read.
+//   checkpointer-3. What was put survives the end of the process when `put` and `putWrites` return. It survives a loss of
+//                   power at the latest when the run's next send, settlement or end is stored in the ledger of the same
+//                   file; where no such ledger follows (toolgate as a part of another graph, a ledger of the caller's
+//                   own), it does so at once.
+//   checkpointer-4. A file that cannot be written is told as `store_failed`, as by the ledger beside it.
+//   checkpointer-5. What a run saves is saved while the thread is its own. The ledger is asked in the same transaction; if
+//                   the thread is another run's, `already_running` is thrown.
 //
 // A checkpoint repeats the whole small state at every step, so its blob is kept deflated, under a type of its own. The
 // names of the channels it holds stand beside it: the walk over ancestors then opens no blob but the one it ends at.
@@ -22,8 +26,10 @@ import {
 import { SqliteSaver } from "@langchain/langgraph-checkpoint-sqlite";
 import Database from "better-sqlite3";
 import { type Owner, RUN, takenOver } from "../../contracts/index.js";
-import { guarded } from "./open.js";
+import type { ProbingSaver } from "../../langgraph/durability.js";
 import { CheckpointSerializer } from "../../langgraph/serde.js";
+import { type Commit, committing } from "./commit.js";
+import { guarded } from "./open.js";
 
 /** Milliseconds a statement waits for another process's lock. */
 const BUSY_TIMEOUT_MS = 5_000;
@@ -39,12 +45,11 @@ export type Holds = (threadId: string, run: Owner) => boolean;
 
 /**
  * Opens the checkpointer on a file, or on a database that is already open. Close it with `saver.db.close()`. `holds` asks
- * the ledger in the same file; without it a run that was taken over is not noticed here. (K5)
+ * the ledger in the same file; without it a run that was taken over is not noticed here. (checkpointer-5)
  */
-export function openCheckpointer(path: string | Database.Database, holds: Holds = () => true): SqliteSaver {
+export function openCheckpointer(path: string | Database.Database, holds?: Holds): SqliteSaver & ProbingSaver {
   const db = typeof path === "string" ? new Database(path, { timeout: BUSY_TIMEOUT_MS }) : path;
   db.pragma("journal_mode = WAL");
-  db.pragma("synchronous = FULL"); // K3
   db.pragma(`busy_timeout = ${BUSY_TIMEOUT_MS}`);
   return new ToolgateSaver(db, holds);
 }
@@ -103,17 +108,23 @@ const PUT = `
     (thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata, channels)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`;
 
-class ToolgateSaver extends SqliteSaver {
+const IS_STORED = "SELECT 1 FROM checkpoints WHERE thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ?";
+
+type StoredAt = Parameters<ProbingSaver["isStored"]>[0];
+
+class ToolgateSaver extends SqliteSaver implements ProbingSaver {
+  private readonly commit: Commit;
   private readonly prepared = new Map<string, Database.Statement>();
   private readonly json: CheckpointSerializer;
 
   constructor(
     db: Database.Database,
-    private readonly holds: Holds,
+    private readonly holds: Holds | undefined,
   ) {
     const serializer = new DeflatedSerializer();
     super(db, serializer);
     this.json = serializer;
+    this.commit = committing(db);
   }
 
   protected override setup(): void {
@@ -122,7 +133,7 @@ class ToolgateSaver extends SqliteSaver {
     const addColumn = this.db.transaction(() => {
       const columns = this.db.pragma("table_info(checkpoints)") as { name: string }[];
       if (columns.some((column) => column.name === "channels")) return;
-      this.db.exec("ALTER TABLE checkpoints ADD COLUMN channels TEXT"); // K2: null in rows written before
+      this.db.exec("ALTER TABLE checkpoints ADD COLUMN channels TEXT"); // checkpointer-2: null in rows written before
     });
     addColumn.immediate(); // another process may be opening the same file
   }
@@ -158,14 +169,22 @@ class ToolgateSaver extends SqliteSaver {
     this.save(config, PUT_WRITE(over), await Promise.all(rows));
   }
 
-  /** Stores rows, all or none, for a run whose thread it is. (K5) */
+  /** Stores rows, all or none, for a run whose thread it is. (checkpointer-5) */
   private save(config: RunnableConfig, text: string, rows: readonly unknown[][]): void {
     const { thread_id, [RUN]: run } = config.configurable ?? {};
-    const store = this.db.transaction(() => {
-      if (run !== undefined && !this.holds(thread_id, run as Owner)) throw takenOver(thread_id);
-      for (const row of rows) this.statement(text).run(...row);
-    });
-    guarded(this.db.name, () => store.immediate());
+    const ended = run !== undefined && this.holds !== undefined; // the run ends with a commit to the ledger of this file
+    guarded(this.db.name, () =>
+      this.commit(ended ? "kill" : "power-loss", () => {
+        if (run !== undefined && this.holds?.(thread_id, run as Owner) === false) throw takenOver(thread_id);
+        for (const row of rows) this.statement(text).run(...row);
+      }),
+    );
+  }
+
+  /** Whether a checkpoint is stored, without loading it. */
+  async isStored({ configurable: { thread_id, checkpoint_ns, checkpoint_id } }: StoredAt): Promise<boolean> {
+    this.setup();
+    return this.statement(IS_STORED).get(thread_id, checkpoint_ns, checkpoint_id) !== undefined;
   }
 
   override async getDeltaChannelHistory(options: {

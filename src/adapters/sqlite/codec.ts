@@ -1,11 +1,19 @@
-// Codec: rows of SQLite from and to the nouns. Whatever is saved loads equal (JSON's own losses aside: -0 becomes 0, as
-// it does in a digest).
+// Codec: rows of SQLite from and to the nouns. Whatever is saved loads equal, but for what JSON itself loses (-0 becomes 0,
+// as it does in a digest).
 //
-//   E1. A digest is 32 bytes. Text is TEXT when it is well formed; a lone surrogate, which UTF-8 cannot hold, is kept
-//       behind a zero byte too many to be a digest.
-//   E2. A verdict and a proposal keep what differs from the row they stand in; everything else is read from there.
+//   codec-1. A digest is 32 bytes. Text is TEXT when it is well formed; a lone surrogate, which UTF-8 cannot hold, is kept
+//            behind 33 zero bytes, so that it is never taken for a digest.
+//   codec-2. A verdict and a proposal keep what differs from the row they stand in; everything else is read from there.
 
-import type { Operation, OperationRow, Outcome, Owner, Verdict } from "../../contracts/index.js";
+import {
+  type Operation,
+  type OperationRow,
+  type Outcome,
+  type Owner,
+  type SettledRow,
+  sentAtOf,
+  type Verdict,
+} from "../../contracts/index.js";
 import type { Question } from "../../ledger/tables.js";
 
 export type Cell = string | number | Buffer | null;
@@ -14,7 +22,7 @@ export type Record_ = Readonly<Record<string, Cell>>;
 const DIGEST = /^[0-9a-f]{64}$/;
 const LONE = /[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/;
 
-/** Text or a digest, as a cell. (E1) */
+/** Text or a digest, as a cell. (codec-1) */
 export function toCell(text: string): Cell {
   if (DIGEST.test(text)) return Buffer.from(text, "hex");
   return LONE.test(text) ? Buffer.concat([Buffer.alloc(33), Buffer.from(text, "utf16le")]) : text;
@@ -25,7 +33,8 @@ export function fromCell(cell: Cell | undefined): string {
   return cell.length === 32 ? cell.toString("hex") : cell.subarray(33).toString("utf16le");
 }
 
-const maybeTo = (text: string | null | undefined): Cell => (text === null || text === undefined ? null : toCell(text));
+const optionalCell = (text: string | null | undefined): Cell =>
+  text === null || text === undefined ? null : toCell(text);
 const json = (value: unknown): Cell => (value === undefined || value === null ? null : JSON.stringify(value));
 const parse = (cell: Cell | undefined): unknown => JSON.parse(String(cell));
 const has = (cell: Cell | undefined): boolean => cell !== null && cell !== undefined;
@@ -33,29 +42,31 @@ const has = (cell: Cell | undefined): boolean => cell !== null && cell !== undef
 /** The columns of an operation that may change. Threads, turns and owners are given as their numbers. */
 export function changingCells(row: OperationRow, owner: number | null): Record<string, Cell> {
   const { operation } = row;
-  const { status, reason, ...said } = row.outcome ?? {};
+  const held = row.state === "proposed" ? undefined : row;
+  const end = row.state === "settled" ? row : undefined;
+  const { status, reason, ...said } = end?.outcome ?? {};
   return {
     alias: toCell(operation.alias),
-    server: maybeTo(operation.server),
-    tool: maybeTo(operation.tool),
+    server: optionalCell(operation.server),
+    tool: optionalCell(operation.tool),
     effect: operation.effect,
     decision: json(operation.decision),
-    replaced_by: maybeTo(row.replacedBy),
-    tool_digest: maybeTo(row.toolDigest),
+    replaced_by: optionalCell(end?.replacedBy),
+    tool_digest: optionalCell(row.toolDigest),
     state: row.state,
     status: status ?? null,
     reason: reason ?? null,
-    outcome: row.outcome ? json(said) : null,
-    result: json(row.result),
+    outcome: end ? json(said) : null,
+    result: json(end?.result),
     owner,
-    lease_until: row.leaseUntil ?? null,
+    lease_until: held?.leaseUntil ?? null,
     fence: row.fence,
     attempt: row.attempt,
     seq: row.seq ?? null,
     sent: Number(row.sent),
-    sent_at: row.sentAt ?? null,
-    settled_at: row.settledAt ?? null,
-    resolution: json(row.resolution),
+    sent_at: sentAtOf(row) ?? null,
+    settled_at: end?.settledAt ?? null,
+    resolution: json(end?.resolution),
   };
 }
 
@@ -72,7 +83,7 @@ export function identityCells(row: OperationRow, thread: number, turn: number): 
     call_id: toCell(operation.callId),
     arguments: JSON.stringify(operation.arguments),
     arguments_digest: toCell(operation.argumentsDigest),
-    replaces: maybeTo(operation.replaces),
+    replaces: optionalCell(operation.replaces),
     created_at: row.createdAt,
   };
 }
@@ -101,7 +112,7 @@ export function toRow(record: Record_): OperationRow {
     toolDigest: has(record.tool_digest) ? fromCell(record.tool_digest) : null,
     state: record.state as OperationRow["state"],
     ...(has(record.status) ? { outcome: toOutcome(record) } : {}),
-    ...(has(record.result) ? { result: parse(record.result) as NonNullable<OperationRow["result"]> } : {}),
+    ...(has(record.result) ? { result: parse(record.result) as SettledRow["result"] } : {}),
     ...(has(record.owner_body) ? { owner: parse(record.owner_body) as Owner } : {}),
     ...(has(record.lease_until) ? { leaseUntil: Number(record.lease_until) } : {}),
     fence: Number(record.fence),
@@ -112,10 +123,8 @@ export function toRow(record: Record_): OperationRow {
     ...(has(record.settled_at) ? { settledAt: Number(record.settled_at) } : {}),
     createdAt: Number(record.created_at),
     ...(has(record.replaced_by) ? { replacedBy: fromCell(record.replaced_by) } : {}),
-    ...(has(record.resolution)
-      ? { resolution: parse(record.resolution) as NonNullable<OperationRow["resolution"]> }
-      : {}),
-  };
+    ...(has(record.resolution) ? { resolution: parse(record.resolution) as SettledRow["resolution"] } : {}),
+  } as OperationRow; // the rules write no row whose columns do not fit its state
 }
 
 function toOutcome(record: Record_): Outcome {
@@ -149,7 +158,7 @@ export function toQuestion(record: Record_): Question {
   };
 }
 
-/** What a value says that its surroundings do not say already. (E2) */
+/** What a value says that its surroundings do not say already. (codec-2) */
 export function difference(around: object, value: object): string {
   const known = new Map(Object.entries(around));
   const own = Object.entries(value).filter(([key, item]) => known.get(key) !== item);
@@ -159,7 +168,7 @@ export function difference(around: object, value: object): string {
 const VERDICT_FIELDS = ["approvalId", "operationId", "threadId", "scope", "argumentsDigest", "toolDigest", "expiresAt"];
 const PROPOSAL_FIELDS = ["proposalId", "threadId", "turnId", "snapshotId"];
 
-/** A value from its difference and its surroundings. (E2) */
+/** A value from its difference and its surroundings. (codec-2) */
 export function restored(around: object, own: unknown, fields: readonly string[] = VERDICT_FIELDS): unknown {
   const known = Object.entries(around).filter(([key]) => fields.includes(key));
   return { ...Object.fromEntries(known), ...(own as object) };

@@ -1,15 +1,13 @@
-// SQLite ledger: the default. One file, shared by every process of a host, durable at each commit.
-//
-//   L7. A write runs as one IMMEDIATE transaction with synchronous=FULL: when its promise resolves it survives SIGKILL.
+// The ledger in SQLite: the default. One file, shared by every process of a host. (ledger-7)
 
 import type Database from "better-sqlite3";
+import { sameOwner } from "../../contracts/index.js";
+import { createLedger } from "../../ledger/ledger.js";
 import type { Ledger, LedgerDeps } from "../../ledger/port.js";
 import type { Holds } from "./checkpointer.js";
-import { createLedger } from "../../ledger/ledger.js";
+import { committing } from "./commit.js";
 import { guarded, openStore } from "./open.js";
-import { sameOwner } from "../../ledger/transaction.js";
 import { sqliteTables } from "./tables.js";
-import type { Reach, Tables } from "../../ledger/tables.js";
 
 /**
  * A ledger in a SQLite file (made if missing, with its folder) or in an open database. Migrates it to this version.
@@ -18,13 +16,13 @@ import type { Reach, Tables } from "../../ledger/tables.js";
 export function createSqliteLedger(db: Database.Database | string, deps: LedgerDeps): Ledger {
   const opened = openStore(db);
   const tables = guarded(opened.name, () => sqliteTables(opened));
-  const transact = opened.transaction((steps: (tables: Tables) => unknown) => steps(tables));
+  const commit = committing(opened);
+  const look = opened.transaction((run: () => unknown) => run());
   return createLedger(
     {
-      write: async <T>(_reach: Reach, steps: (tables: Tables) => T) =>
-        guarded(opened.name, () => transact.immediate(steps) as T),
-      read: async <T>(_reach: Reach, steps: (tables: Tables) => T) =>
-        guarded(opened.name, () => transact.deferred(steps) as T),
+      write: async (_readSet, rule, survives) => guarded(opened.name, () => commit(survives, () => rule(tables))),
+      read: async <T>(_readSet: unknown, rule: (of: typeof tables) => T) =>
+        guarded(opened.name, () => look.deferred(() => rule(tables)) as T),
       close: async () => {
         if (typeof db === "string") opened.close();
       },
@@ -33,7 +31,7 @@ export function createSqliteLedger(db: Database.Database | string, deps: LedgerD
   );
 }
 
-/** Tells, inside a transaction of whoever asks, whether a thread of the ledger in this file is a run's own. (L8) */
+/** Tells, inside a transaction of whoever asks, whether a thread of the ledger in this file is a run's own. (ledger-8) */
 export function sqliteHolds(db: Database.Database): Holds {
   const tables = sqliteTables(openStore(db));
   return (threadId, run) => sameOwner(tables.holder(threadId)?.owner, run);

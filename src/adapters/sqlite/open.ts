@@ -1,7 +1,7 @@
 // Opening a SQLite file for toolgate: durable, shared between processes, private to its user; failures said in words.
 //
-//   O1. WAL with synchronous=FULL: a commit that returned survives SIGKILL and loss of power.
-//   O2. Whatever SQLite or the file system says arrives as `store_failed` with a hint, never as a bare stack.
+//   open-1. The file is in WAL mode; commit.ts says what a commit survives.
+//   open-2. Whatever SQLite or the file system says arrives as `store_failed` with a hint, never as a bare stack.
 
 import { closeSync, openSync } from "node:fs";
 import { dirname } from "node:path";
@@ -31,7 +31,6 @@ export function openStore(db: Database.Database | string): Database.Database {
 function prepare(db: Database.Database): Database.Database {
   db.pragma(`busy_timeout = ${BUSY_MS}`);
   refuseLater(db); // before anything of it is changed
-  db.pragma("synchronous = FULL"); // O1
   if (!db.memory && db.pragma("journal_mode", { simple: true }) !== "wal") turnOnWal(db);
   migrate(db);
   return db;
@@ -57,7 +56,7 @@ function makeFile(path: string): void {
   closeSync(openSync(path, "a", 0o600));
 }
 
-/** Runs what may fail in the store. (O2) */
+/** Runs what may fail in the store. (open-2) */
 export function guarded<T>(path: string, run: () => T): T {
   try {
     return run();

@@ -1,9 +1,9 @@
 // Questions and verdicts in SQLite. What a question shares with its operation is read from there.
 
+import type { Tables } from "../../ledger/tables.js";
 import { difference, type Record_, toCell, toQuestion, toRow } from "./codec.js";
 import { ROW_CELLS, ROW_JOINS } from "./rows.js";
 import type { Sql } from "./statements.js";
-import type { Tables } from "../../ledger/tables.js";
 
 type QuestionTables = Pick<
   Tables,

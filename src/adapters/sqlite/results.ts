@@ -7,9 +7,11 @@ import { promisify } from "node:util";
 import { gunzip, gzip } from "node:zlib";
 import type Database from "better-sqlite3";
 import type { ResultRef } from "../../contracts/index.js";
-import type { ResultStore } from "../../observation/results.js";
-import { guarded, openStore } from "./open.js";
+import type { Survives } from "../../ledger/tables.js";
 import { referenceTo } from "../../observation/reference.js";
+import type { ResultStore } from "../../observation/results.js";
+import { committing } from "./commit.js";
+import { guarded, openStore } from "./open.js";
 
 /** Smaller bodies are kept as they are. */
 const COMPRESS_BYTES = 1_024;
@@ -17,9 +19,14 @@ const COMPRESS_BYTES = 1_024;
 const compress = promisify(gzip);
 const expand = promisify(gunzip);
 
-/** A result store in an open database. Migrates it. Throws `store_failed`, `store_version`; both methods may reject so. */
-export function createSqliteResults(db: Database.Database): ResultStore {
+/**
+ * A result store in an open database. Migrates it. Throws `store_failed`, `store_version`; both methods may reject so.
+ * `survives`: what a body outlives when `put` resolves. "kill" is enough where the ledger that settles after it is in the
+ * same file. @default "power-loss"
+ */
+export function createSqliteResults(db: Database.Database, survives: Survives = "power-loss"): ResultStore {
   openStore(db);
+  const commit = committing(db);
   const find = db.prepare<[Buffer], { n: number }>("SELECT n FROM bodies WHERE sha256 = ?");
   const addBody = db.prepare("INSERT OR IGNORE INTO bodies (sha256, coding, body) VALUES (?, ?, ?)");
   const addReference = db.prepare(
@@ -37,12 +44,10 @@ export function createSqliteResults(db: Database.Database): ResultStore {
       const zipped = known || bytes.length <= COMPRESS_BYTES ? bytes : await compress(bytes);
       const stored = zipped.length < bytes.length ? { coding: "gzip", body: zipped } : { coding: "utf8", body: bytes };
       guarded(db.name, () =>
-        db
-          .transaction(() => {
-            if (!known) addBody.run(sha256, stored.coding, stored.body);
-            addReference.run(Buffer.from(reference.ref, "hex"), threadId, sha256);
-          })
-          .immediate(),
+        commit(survives, () => {
+          if (!known) addBody.run(sha256, stored.coding, stored.body);
+          addReference.run(Buffer.from(reference.ref, "hex"), threadId, sha256);
+        }),
       );
       return reference;
     },

@@ -1,9 +1,9 @@
 // Operations in SQLite. Each question is answered by an index of `schema.ts`.
 
 import type { OperationRow } from "../../contracts/index.js";
+import type { Tables } from "../../ledger/tables.js";
 import { changingCells, identityCells, type Record_, toCell, toRow } from "./codec.js";
 import type { Sql } from "./statements.js";
-import type { Tables } from "../../ledger/tables.js";
 
 type RowTables = Pick<
   Tables,
@@ -76,7 +76,7 @@ export function rowTables(sql: Sql): RowTables {
      WHERE state <> 'settled' AND state IN ('claimed', 'dispatching') AND owner = ?`,
   );
   const renewHeld = sql.prepare("UPDATE threads SET holder_until = ? WHERE holder = ?");
-  const rows = (records: Record_[]): OperationRow[] => records.map(toRow);
+  const rows = <Row extends OperationRow>(records: Record_[]): Row[] => records.map((record) => toRow(record) as Row);
 
   return {
     row: (operationId) => {
@@ -84,7 +84,7 @@ export function rowTables(sql: Sql): RowTables {
       return record && toRow(record);
     },
     putRow: (row) => {
-      const owner = row.owner === undefined ? null : sql.owner(row.owner);
+      const owner = row.state === "proposed" || row.owner === undefined ? null : sql.owner(row.owner);
       const changing = changingCells(row, owner);
       const known = numberOf.one(toCell(row.operation.id));
       if (known) {

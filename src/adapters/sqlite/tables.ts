@@ -5,11 +5,11 @@ import { gunzipSync, gzipSync } from "node:zlib";
 import type { Database } from "better-sqlite3";
 import { type Digest, type Owner, type Proposal, sha256, type ToolSnapshot } from "../../contracts/index.js";
 import type { ModelRequestRecord } from "../../ledger/port.js";
+import { NO_TURN, type Tables } from "../../ledger/tables.js";
 import { difference, fromCell, type Record_, restoredProposal, toCell } from "./codec.js";
 import { questionTables } from "./questions.js";
 import { rowTables } from "./rows.js";
 import { type Sql, statements } from "./statements.js";
-import { NO_TURN, type Tables } from "../../ledger/tables.js";
 
 export function sqliteTables(db: Database): Tables {
   const sql = statements(db);

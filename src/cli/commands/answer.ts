@@ -1,7 +1,7 @@
-// `toolgate approve`, `reject`, `edit` and `resolve`: an answer is stored, then its thread goes on.
+// `toolgate approve`, `reject`, `edit` and `resolve`: the answer is stored, then its thread goes on.
 //
-//   N1. What was answered is in the ledger before the thread runs: a failure afterwards loses nothing.
-//   N2. A thread whose batch has more open questions stops at them again, with exit code 3.
+// The answer is in the ledger before the thread runs, so a failure afterwards loses nothing. A thread whose batch has more
+// open questions stops at them again, with exit code 3.
 
 import { ToolgateError } from "../../contracts/index.js";
 import type { PersonAnswer } from "../../index.js";
@@ -40,13 +40,13 @@ const NOTE_CHARS = 2_000;
 
 export async function resolveUnknown(context: Context, operationId: string, options: ResolveOptions): Promise<Outcome> {
   const { note } = options;
-  const said = [
+  const given = [
     ...(options.happened ? (["happened"] as const) : []),
     ...(options.didNotHappen ? (["did_not_happen"] as const) : []),
     ...(options.leave ? (["leave"] as const) : []),
   ];
-  const [type] = said;
-  if (type === undefined || said.length > 1)
+  const [type] = given;
+  if (type === undefined || given.length > 1)
     throw new UsageError("say what became of it, once", "give one of --happened, --did-not-happen and --leave");
   if (note !== undefined && note.length > NOTE_CHARS)
     throw new UsageError(`--note has ${note.length} characters, and ${NOTE_CHARS} are the most`, "shorten it");
@@ -66,14 +66,14 @@ function settle(context: Context, store: (opened: Opened) => Promise<{ threadId:
   return withToolgate(context, { seals: true }, async (opened) => {
     let threadId: string;
     try {
-      ({ threadId } = await store(opened)); // N1
+      ({ threadId } = await store(opened));
     } catch (cause) {
       const known = cause instanceof ToolgateError ? cause.data["threadId"] : undefined;
       if (typeof known !== "string") throw cause;
-      const turn = await standing(opened, known); // where the thread stands is the better half of the news
-      const told = redacted(cause, opened.toolgate);
-      return turnOutcome(context, { report: withFailure(turn.report, failureOf(told)), cause: told });
+      const turn = await standing(opened, known); // the report says where the thread stands, beside the error
+      const shown = redacted(cause, opened.toolgate);
+      return turnOutcome(context, { report: withFailure(turn.report, failureOf(shown)), cause: shown });
     }
-    return turnOutcome(context, await takeTurn(opened, threadId)); // N2
+    return turnOutcome(context, await takeTurn(opened, threadId));
   });
 }

@@ -1,4 +1,4 @@
-// `toolgate approvals`, `unknowns` and `threads`: what the ledger holds. No server and no model is started.
+// `toolgate approvals`, `unknowns` and `threads`: what the ledger holds. No server is started and no model is asked.
 
 import { oneLine } from "../../contracts/index.js";
 import { EXIT } from "../exit.js";

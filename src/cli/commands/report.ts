@@ -1,4 +1,4 @@
-// What `run`, `approve`, `reject`, `edit` and `resolve` have in common: a turn becomes what is printed.
+// Turns the report of a turn into what `run`, `approve`, `reject`, `edit` and `resolve` print.
 
 import { exitCodeOf } from "../exit.js";
 import { tellFailure } from "../failure.js";
@@ -7,7 +7,7 @@ import { type ShowOptions, showReport } from "../show.js";
 import { styleOf } from "../style.js";
 import type { Turn } from "../turn.js";
 
-/** The outcome of a turn. Its failure, if any, is told on stderr; what is known goes to stdout. */
+/** The outcome of a turn. Its failure, if any, is reported on stderr; the report goes to stdout. */
 export function turnOutcome(context: Context, { report, cause }: Turn): Outcome {
   if (report.error !== undefined) tellFailure(context, report.error, cause);
   return { value: report, text: showReport(report, showOptions(context)), exitCode: exitCodeOf(report.status) };
@@ -16,6 +16,6 @@ export function turnOutcome(context: Context, { report, cause }: Turn): Outcome 
 export function showOptions(context: Context): ShowOptions {
   return {
     style: styleOf(context.io.stdout, context.io.env),
-    command: (...words) => commandLine(context, ...words),
+    command: (...args) => commandLine(context, ...args),
   };
 }

@@ -1,11 +1,11 @@
-// `toolgate run`: one user turn. At a terminal it asks for approvals; elsewhere it stops at the first question.
+// `toolgate run`: one user turn. At a terminal it asks the person for approvals. Elsewhere it stops at the first question.
 
 import { isThreadId, oneLine, ToolgateError } from "../../contracts/index.js";
 import { UsageError } from "../failure.js";
 import { type Context, isInteractive, type Outcome } from "../io.js";
 import { type Opened, withToolgate } from "../open.js";
 import { createAsk } from "../prompt.js";
-import { putQuestions } from "../questions.js";
+import { askQuestions } from "../questions.js";
 import { styleOf } from "../style.js";
 import { requireThread, type Turn, takeTurn } from "../turn.js";
 import { turnOutcome } from "./report.js";
@@ -24,7 +24,7 @@ export async function run(context: Context, question: string | undefined, option
   const threadId = thread ?? context.io.newId();
   return withToolgate(context, { model, seals: true }, async (opened) => {
     if (question === undefined) await requireThread(opened, threadId);
-    if (!context.options.json) context.note(`thread: ${oneLine(threadId)}`); // said at once: a killed run can go on
+    if (!context.options.json) context.note(`thread: ${oneLine(threadId)}`); // shown at once, so that a killed run can be continued
     let turn = await takeTurn(opened, threadId, question);
     while (isInteractive(context) && turn.report.error === undefined && turn.asks !== undefined) {
       if (!(await askPerson(opened, turn))) break;
@@ -64,7 +64,7 @@ function checkQuestion(question: string | undefined, thread: string | undefined)
 /** Whether every open question was answered, so that the thread goes on. */
 async function askPerson({ toolgate, context }: Opened, { asks }: Turn): Promise<boolean> {
   const { io } = context;
-  return putQuestions(
+  return askQuestions(
     {
       ask: createAsk(io.stdin, io.stderr, io.stop),
       write: context.note,

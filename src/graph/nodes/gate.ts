@@ -1,17 +1,18 @@
-// gate: judges the whole batch before anything of it runs. Reads, writes nothing.
+// gate: judges the whole batch before anything of it runs. It reads and writes nothing.
 
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
-import { loadBatch, threadOf } from "../../gate/batch.js";
-import type { Host } from "../host.js";
+import { judgeLastResponse } from "../last-response.js";
+import type { GraphPorts } from "../ports.js";
+import { threadOf } from "../runtime.js";
 import type { GraphState, GraphUpdate } from "../state.js";
-import { haltOf, ownUnknown, viewsOf } from "../views.js";
+import { haltOf, judgedViews, ownUnknown } from "../views.js";
 
-export function gate(host: Host) {
+export function gate(ports: GraphPorts) {
   return async (state: GraphState, runtime: LangGraphRunnableConfig): Promise<GraphUpdate> => {
-    const batch = await loadBatch(host, state, threadOf(runtime));
+    const batch = await judgeLastResponse(ports, state, threadOf(runtime));
     if (!batch) return { operations: [] };
     return {
-      operations: viewsOf(batch, () => true), // what is settled before it was even judged, another run settled
+      operations: judgedViews(batch, () => true), // what is settled before it was even judged, another run settled
       halt: haltOf(ownUnknown(batch.standing)),
       note: "",
     };

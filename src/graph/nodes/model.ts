@@ -1,26 +1,33 @@
 // model: one model request, bound to exactly the snapshot that its response will be judged by.
 //
-//   O1. Definitions and system text come from the same snapshot; both are cached by its id.
-//   O2. The response is in the ledger, with its calls, before anything acts on it.
-//   O3, O4. See response.ts: every call is kept, ids are unique.
-//   O5. A turn whose budget is spent gets one last request without tools, then ends.
-//   O7. No conversation with an unanswered call reaches a model, however the run came here (G8).
-//   O6. What a person could not see the model is not told in secret: hidden characters of a description are shown to it.
+//   model-1. Definitions and system text come from the same snapshot; both are cached by its id.
+//   model-2. The response is in the ledger, with its calls, before anything acts on it.
+//   model-3. A turn whose budget is spent gets one last request without tools, then ends.
+//   model-4. No conversation with an unanswered call reaches a model, however the run came here (G8).
+//   model-5. Hidden characters of a description are shown to the model as a person sees them: the model is told nothing that
+//            a person could not see.
 
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { AIMessage, type BaseMessage, SystemMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { describeServers } from "../../catalog/index.js";
-import { type JsonObject, ToolgateError, type ToolSnapshot } from "../../contracts/index.js";
+import {
+  type JsonObject,
+  onDemand,
+  outcomeOf,
+  type Proposal,
+  type ProposedCall,
+  ToolgateError,
+  type ToolSnapshot,
+} from "../../contracts/index.js";
+import { leaseOf } from "../../langgraph/held-graph.js";
+import { turnOf } from "../../observation/conversation.js";
 import { cleanText, rewordDefinition } from "../../observation/index.js";
 import { turnSpent } from "../../policy/index.js";
-import { threadOf } from "../../gate/batch.js";
-import { onDemand } from "../../execution/built-ins.js";
-import { leaseOf } from "../../langgraph/held-graph.js";
-import type { Host } from "../host.js";
-import { turnOf } from "../messages.js";
+import type { GraphPorts } from "../ports.js";
 import { repair } from "../repair.js";
 import { normalise } from "../response.js";
+import { threadOf } from "../runtime.js";
 import type { GraphState, GraphUpdate } from "../state.js";
 
 const SYSTEM = [
@@ -30,73 +37,79 @@ const SYSTEM = [
   "Never repeat a call whose outcome is unknown.",
 ].join(" ");
 
-export function model(host: Host) {
-  const bound = new Map<
-    string,
-    Promise<{ bare: BaseChatModel; withTools: Runnable; system: string; aliases: string[] }>
-  >();
+export function model(ports: GraphPorts) {
+  const bound = new Map<string, Promise<Bound>>();
 
   return async (state: GraphState, runtime: LangGraphRunnableConfig): Promise<GraphUpdate> => {
     const threadId = threadOf(runtime);
     if (!state.messages.some((message) => message.getType() === "human")) {
       throw new ToolgateError("empty_question", "there is no user message to answer", "send one human message");
     }
-    const repaired = await repair(host, state, threadId, leaseOf(runtime)?.owner); // O7
+    const run = leaseOf(runtime)?.owner;
+    const repaired = await repair(ports, state, threadId, run); // model-4
     const messages = repaired?.messages ?? state.messages;
     if (answeredAlready(messages)) return repaired?.update ?? {};
-    const snapshot = state.snapshot === undefined ? undefined : await host.catalog.snapshot(state.snapshot.id);
-    if (!snapshot)
-      throw new ToolgateError(
-        "store_failed",
-        "the thread's snapshot is not in the store",
-        "send the message again: the servers are listed anew",
-      );
+    const snapshot = await snapshotOf(ports, state);
     const turnId = turnOf(messages);
-    const standing = await host.ledger.standing({
-      threadId,
-      scope: host.config.scope,
-      turnId,
-      proposalId: "",
-      ledgerSeq: state.ledgerSeq,
-      haltScope: host.config.haltScope,
-      writes: [],
-    });
-    if (standing.finalMade) return repaired?.update ?? {}; // O5
-    const final = standing.budgetSpent || turnSpent(standing, host.config.limits) !== undefined;
+    const budget = await budgetOf(ports, { threadId, turnId, ledgerSeq: state.ledgerSeq });
+    if (budget.over) return repaired?.update ?? {}; // model-3
 
-    const reused = bound.has(snapshot.id); // O1
-    if (!reused) remember(bound, snapshot.id, bind(host, snapshot));
+    const reused = bound.has(snapshot.id); // model-1
+    if (!reused) remember(bound, snapshot.id, bind(ports, snapshot));
     runtime.writer?.({ type: "toolgate.capabilities", snapshotId: snapshot.id, reused });
-    const { bare, withTools, system, aliases } = await (bound.get(snapshot.id) as NonNullable<
-      ReturnType<typeof bound.get>
-    >);
-
-    const settledSince = await resolutionsSince(host, messages);
+    const { bare, withTools, system, aliases } = await (bound.get(snapshot.id) as Promise<Bound>);
+    const settledSince = await resolutionsSince(ports, messages);
     const prompt = [new SystemMessage([system, ...settledSince].join("\n\n")), ...messages];
-    const startedAt = host.now();
-    const response = await (final ? bare : withTools).invoke(prompt, runtime.signal ? { signal: runtime.signal } : {});
-    const { message, calls } = normalise(host, response, messages);
-    const proposalId = host.newId();
+    const startedAt = ports.now();
+    const asked = budget.last ? bare : withTools;
+    const response = await asked.invoke(prompt, runtime.signal ? { signal: runtime.signal } : {});
+
+    const { message, calls } = normalise(ports, response, messages);
+    const proposalId = ports.newId();
     message.response_metadata = { ...message.response_metadata, toolgate: { proposalId, snapshotId: snapshot.id } };
-    await host.ledger.propose(
-      {
-        requestId: host.newId(),
-        threadId,
-        turnId,
-        snapshotId: snapshot.id,
-        tools: final ? [] : aliases,
-        startedAt,
-        endedAt: host.now(),
-        final,
-        ...(calls.length > 0
-          ? { proposal: { proposalId, threadId, scope: host.config.scope, turnId, snapshotId: snapshot.id, calls } }
-          : {}),
-      },
-      leaseOf(runtime)?.owner,
-    ); // O2
+    const place = { threadId, turnId, snapshotId: snapshot.id };
+    const record = {
+      requestId: ports.newId(),
+      ...place,
+      tools: budget.last ? [] : aliases,
+      startedAt,
+      endedAt: ports.now(),
+      final: budget.last,
+      ...proposed(calls, { ...place, proposalId, scope: ports.config.scope }),
+    };
+    await ports.ledger.propose(record, run); // model-2
     const before = (repaired?.update.messages ?? []) as BaseMessage[];
     return { ...repaired?.update, messages: [...before, message], operations: [] };
   };
+}
+
+/** The proposal of a response that has calls. */
+function proposed(calls: ProposedCall[], about: Omit<Proposal, "calls">): { proposal?: Proposal } {
+  return calls.length > 0 ? { proposal: { ...about, calls } } : {};
+}
+
+/** Throws `store_failed` where the snapshot is gone. */
+async function snapshotOf(ports: GraphPorts, state: GraphState): Promise<ToolSnapshot> {
+  const snapshot = state.snapshot === undefined ? undefined : await ports.catalog.snapshot(state.snapshot.id);
+  if (snapshot) return snapshot;
+  const hint = "send the message again: the servers are listed anew";
+  throw new ToolgateError("store_failed", "the thread's snapshot is not in the store", hint);
+}
+
+/** Whether the turn gets no further request, or only one more, without tools. */
+async function budgetOf(
+  { ledger, config: { scope, haltScope, limits } }: GraphPorts,
+  at: { readonly threadId: string; readonly turnId: string; readonly ledgerSeq: number },
+): Promise<{ readonly over: boolean; readonly last: boolean }> {
+  const standing = await ledger.standing({ ...at, scope, haltScope, proposalId: "", writes: [] });
+  return { over: standing.finalMade, last: standing.budgetSpent || turnSpent(standing, limits) !== undefined };
+}
+
+interface Bound {
+  readonly bare: BaseChatModel;
+  readonly withTools: Runnable;
+  readonly system: string;
+  readonly aliases: string[];
 }
 
 type Runnable = { invoke: (messages: BaseMessage[], options: { signal?: AbortSignal }) => Promise<BaseMessage> };
@@ -107,15 +120,15 @@ function answeredAlready(messages: readonly BaseMessage[]): boolean {
   return AIMessage.isInstance(last) && (last.tool_calls?.length ?? 0) === 0;
 }
 
-async function bind(host: Host, snapshot: ToolSnapshot) {
-  const bare = await host.model();
-  const waiting = onDemand(host.config).filter((name) => !snapshot.servers.some((server) => server.name === name));
+async function bind(ports: GraphPorts, snapshot: ToolSnapshot): Promise<Bound> {
+  const bare = await ports.model();
+  const waiting = onDemand(ports.config).filter((name) => !snapshot.servers.some((server) => server.name === name));
   const system = `${SYSTEM}\n\n${describeServers(snapshot, waiting)}`;
   const definitions = snapshot.tools.map((tool) => ({
     type: "function" as const,
     function: {
       name: tool.alias,
-      description: cleanText(tool.description), // O6
+      description: cleanText(tool.description), // model-5
       parameters: rewordDefinition(tool.inputSchema, cleanText) as JsonObject,
     },
   }));
@@ -133,22 +146,24 @@ async function bind(host: Host, snapshot: ToolSnapshot) {
 
 const BOUND_KEPT = 16;
 
-function remember<T>(bound: Map<string, T>, id: string, value: T): void {
-  bound.set(id, value);
+/** Keeps what is bound for the snapshots used last. A failure is forgotten, so that the next request tries again. */
+function remember<T>(bound: Map<string, Promise<T>>, id: string, binding: Promise<T>): void {
+  bound.set(id, binding);
+  binding.catch(() => bound.delete(id));
   if (bound.size > BOUND_KEPT) bound.delete(bound.keys().next().value as string);
 }
 
 /** Outcomes that were settled after the model had read that they are unknown: told to it, never a second tool message. */
-async function resolutionsSince(host: Host, messages: readonly BaseMessage[]): Promise<string[]> {
+async function resolutionsSince(ports: GraphPorts, messages: readonly BaseMessage[]): Promise<string[]> {
   const told: string[] = [];
   for (const message of messages) {
     const artifact = (message as { artifact?: { operationId?: unknown; status?: unknown } }).artifact;
     if (artifact?.status !== "result_unknown" || typeof artifact.operationId !== "string") continue;
-    const row = await host.ledger.row(artifact.operationId);
-    if (row?.outcome && row.outcome.status !== "result_unknown") {
-      told.push(
-        `The outcome of ${row.operation.alias} (call ${row.operation.callId}), unknown before, is settled now: ${row.outcome.status}.`,
-      );
+    const row = await ports.ledger.row(artifact.operationId);
+    const status = row && outcomeOf(row)?.status;
+    if (row && status && status !== "result_unknown") {
+      const { alias, callId } = row.operation;
+      told.push(`The outcome of ${alias} (call ${callId}), unknown before, is settled now: ${status}.`);
     }
   }
   return told;

@@ -10,7 +10,7 @@
 
 import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
 import type { ServerEvent } from "../../../servers/log.js";
-import { digest, type JsonObject, type OperationRow } from "../../../src/contracts/index.js";
+import { digest, type JsonObject, type OperationRow, outcomeOf, sentAtOf } from "../../../src/contracts/index.js";
 import { formatProblems } from "../../support/provider-format.js";
 import type { Told, Words } from "./plan.js";
 import type { Sent } from "./world.js";
@@ -47,7 +47,7 @@ export function check(evidence: Evidence): Findings {
   return {
     effects: effects.length,
     requests: log.filter(({ event }) => event === "accepted").length,
-    outcome: last === undefined ? "nothing" : (last.outcome?.status ?? last.state),
+    outcome: last === undefined ? "nothing" : (outcomeOf(last)?.status ?? last.state),
     double: doubles(evidence, effects),
     unapproved: effects.flatMap((effect) => unapproved(effect, evidence)),
     false: words.rows.flatMap((row) => falsehood(row, effects, evidence.write)),
@@ -75,14 +75,17 @@ function unapproved({ operationId, arguments: args }: ServerEvent, { words, ttlM
   if (!asked.consumed) return is("was made under a yes that no claim used");
   if (verdict.argumentsDigest !== digest(args as JsonObject)) return is("has other arguments than the yes");
   if (verdict.toolDigest !== row.toolDigest) return is("is of another tool than the yes");
-  if (row.sentAt === undefined) return is("was never announced");
-  if (row.sentAt - (asked.answeredAt ?? verdict.at) > ttlMs) return is("was sent after its yes had expired");
-  if (row.sentAt > verdict.expiresAt) return is("was sent after its question had expired");
+  const sentAt = sentAtOf(row);
+  if (sentAt === undefined) return is("was never announced");
+  if (sentAt - (asked.answeredAt ?? verdict.at) > ttlMs) return is("was sent after its yes had expired");
+  if (sentAt > verdict.expiresAt) return is("was sent after its question had expired");
   return [];
 }
 
 /** H3 */
-function falsehood({ operation, outcome }: OperationRow, effects: readonly ServerEvent[], write: boolean): string[] {
+function falsehood(row: OperationRow, effects: readonly ServerEvent[], write: boolean): string[] {
+  const { operation } = row;
+  const outcome = outcomeOf(row);
   const happened = effects.some(({ operationId }) => operationId === operation.id);
   switch (outcome?.status) {
     case "ok":
@@ -98,8 +101,8 @@ function falsehood({ operation, outcome }: OperationRow, effects: readonly Serve
   }
 }
 
-function isUnknown({ outcome }: OperationRow): boolean {
-  return outcome?.status === "result_unknown";
+function isUnknown(row: OperationRow): boolean {
+  return outcomeOf(row)?.status === "result_unknown";
 }
 
 /** H5 */
@@ -110,7 +113,7 @@ function format({ messages, rows }: Words): string[] {
   const problems = formatProblems(closed.map(messageOf));
   const other = messages.filter(({ operationId, status }) => {
     const row = rows.find(({ operation }) => operation.id === operationId);
-    return operationId !== undefined && row?.outcome?.status !== status;
+    return operationId !== undefined && outcomeOf(row)?.status !== status;
   });
   return [...problems, ...other.map(({ answers, status }) => `the message to ${answers} says ${status}`)];
 }

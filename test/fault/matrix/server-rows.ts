@@ -1,5 +1,6 @@
 // Rows in which the server is killed and the host lives.
 
+import type { SettledRow } from "../../../src/contracts/index.js";
 import { type Expected, everywhere, type Left, lostAfter, type Row } from "./row.js";
 import { ASKED } from "./steps.js";
 import type { Fault, World } from "./world.js";
@@ -40,7 +41,7 @@ async function noticed(world: World): Promise<Left> {
 /** Says so when it took long until the ledger knew. A read-back takes its own time. */
 function soon(world: World, left: Left): Left {
   const row = left.words.rows.at(-1);
-  const ms = (row?.settledAt ?? 0) - (row?.sentAt ?? 0);
+  const ms = ((row as SettledRow | undefined)?.settledAt ?? 0) - ((row as SettledRow | undefined)?.sentAt ?? 0);
   return ms < SOON_MS || world.effect === "E2r" ? left : { ...left, first: `after ${ms} ms` };
 }
 

@@ -1,14 +1,16 @@
-// Run: what is sent, in which order, and what the ledger says at that moment. The ledger is real (in memory); the servers
+// Call: what is sent, in which order, and what the ledger says at that moment. The ledger is real (in memory); the servers
 // behind the port are fakes that answer when the test says so.
 
 import { describe, expect, test } from "vitest";
-import { createMemoryLedger } from "../../src/adapters/memory/tables.js";
-import { type Operation, sha256, ToolgateError } from "../../src/contracts/index.js";
-import type { Findings } from "../../src/execution/classify.js";
-import type { Ledger } from "../../src/ledger/port.js";
-import { type LocalCallOptions, localCall } from "../../src/execution/local.js";
-import { type Dispatch, inOrder, type RunDeps, runBatch } from "../../src/execution/run.js";
+import { createMemoryLedger } from "../../src/adapters/memory/ledger.js";
+import { Limits, type Operation, type SettledRow, sha256, ToolgateError } from "../../src/contracts/index.js";
 import type { Call, CallEvidence } from "../../src/contracts/servers.js";
+import { inOrder, type SendingRun, sendInOrder } from "../../src/execution/call.js";
+import type { Findings } from "../../src/execution/classify.js";
+import { type LocalCallOptions, localCall } from "../../src/execution/local.js";
+import type { Dispatch } from "../../src/execution/send.js";
+import type { SettlePorts } from "../../src/execution/settle.js";
+import type { Ledger } from "../../src/ledger/port.js";
 import {
   batch,
   claimOne,
@@ -85,28 +87,34 @@ async function rig(operations: readonly Operation[], answers: Answers, ledgerOf:
       inspect: async (): Promise<Findings> => ({}),
     }),
   );
-  const deps: RunDeps = {
+  const ports: SettlePorts = {
+    config: { lateAnswerMs: 5_000, leaseMs: 15_000, limits: Limits.parse({}) },
     ledger: noting(ledgerOf(at.ledger), (method, id) => trail.push(`${method} ${nameOf(id)}`)),
-    good: () => at.clock.now < START + LEASE,
-    release: (id) => released.push(nameOf(id)),
-    words: (text) => text,
-    keep: async () => {
-      trail.push("keep");
-      return { ref: "r", bytes: 4, sha256: sha256("done") };
+    results: {
+      put: async () => {
+        trail.push("keep");
+        return { ref: "r", bytes: 4, sha256: sha256("done") };
+      },
+      read: async () => undefined,
     },
-    wait: async (ms) => {
+    redact: (words) => words,
+    after: (ms) => {
       waits.push(ms);
       steady.now += ms;
+      return { elapsed: Promise.resolve(), cancel: () => {} };
     },
     steady: () => steady.now,
-    listenMs: 20_000,
     background: (work) => background.push(work),
-    progress: () => {},
-    takenOver: (of) => new Error(`taken over: ${name(of)}`),
+  };
+  const lease = {
+    owner: owner("a"),
+    holdsThread: true,
+    hold: () => {},
+    release: (id: string) => released.push(nameOf(id)),
+    valid: () => at.clock.now < START + LEASE,
   };
   return {
     at,
-    deps,
     dispatches,
     sent,
     trail,
@@ -114,8 +122,12 @@ async function rig(operations: readonly Operation[], answers: Answers, ledgerOf:
     waits,
     steady,
     late: () => Promise.all(background),
-    go: (options: { parallelReads?: number; signal?: AbortSignal; deps?: Partial<RunDeps> } = {}) =>
-      runBatch(dispatches, { ...deps, ...options.deps }, { parallelReads: 4, ...options }),
+    go: (options: { parallelReads?: number; signal?: AbortSignal; results?: SettlePorts["results"] } = {}) => {
+      const { parallelReads = 4, signal, results = ports.results } = options;
+      const config = { ...ports.config, limits: { ...ports.config.limits, parallelReads } };
+      const run: SendingRun = { threadId: "t1", lease, signal, tell: () => {} };
+      return sendInOrder({ ...ports, config, results }, dispatches, run);
+    },
   };
 }
 
@@ -191,12 +203,16 @@ describe("what is sent", () => {
     const made = await rig([write(0)], () => once(ANSWERED));
     await made.go();
     expect(made.trail).toEqual(["begin write 0", "send write 0", "keep", "settle write 0"]);
-    expect((await rowOf(made.at, write(0))).result).toEqual({ ref: "r", bytes: 4, sha256: sha256("done") });
+    expect(((await rowOf(made.at, write(0))) as SettledRow).result).toEqual({
+      ref: "r",
+      bytes: 4,
+      sha256: sha256("done"),
+    });
 
     const broken = await rig([write(0)], () => once(ANSWERED));
-    await expect(broken.go({ deps: { keep: () => Promise.reject(new Error("disk full")) } })).rejects.toThrow(
-      "disk full",
-    );
+    await expect(
+      broken.go({ results: { put: () => Promise.reject(new Error("disk full")), read: async () => undefined } }),
+    ).rejects.toThrow("disk full");
     expect(await stands(broken.at, write(0))).toBe("dispatching");
   });
 });
@@ -388,8 +404,8 @@ describe("a host that lost its claim", () => {
       };
       const failing = (ledger: Ledger): Ledger => (what === "the body" ? ledger : { ...ledger, settle: slowly });
       const made = await rig([write(0)], () => once(ANSWERED), failing);
-      const deps = what === "the body" ? { keep: slowly } : {};
-      await expect(made.go({ deps })).rejects.toMatchObject({ code: "store_failed" });
+      const results = what === "the body" ? { results: { put: slowly, read: async () => undefined } } : {};
+      await expect(made.go(results)).rejects.toMatchObject({ code: "store_failed" });
       expect([tries, made.steady.now]).toEqual([6, 31_250]);
     },
   );
@@ -398,7 +414,7 @@ describe("a host that lost its claim", () => {
     const made = await rig([write(0), write(1)], () => once(ANSWERED));
     made.at.life.set("a", "gone");
     expect(await claimOne(made.at, write(0), { owner: owner("b") })).toMatchObject({ kind: "claimed", fence: 2 });
-    await expect(made.go()).rejects.toThrow("taken over: write 0");
+    await expect(made.go()).rejects.toMatchObject({ code: "already_running" });
     expect(made.sent).toEqual([]);
     expect(made.released).toEqual(["write 0", "write 1"]);
   });
@@ -412,7 +428,7 @@ describe("a host that lost its claim", () => {
       })(),
       late: Promise.resolve(undefined),
     }));
-    await expect(made.go()).rejects.toThrow("taken over: read 0");
+    await expect(made.go()).rejects.toMatchObject({ code: "already_running" });
     expect(made.sent.map((one) => one.name)).toEqual(["read 0"]);
     expect(await rowOf(made.at, look(0))).toMatchObject({ state: "claimed", fence: 2, owner: { instance: "b" } });
   });
@@ -426,7 +442,7 @@ describe("a host that lost its claim", () => {
       })(),
       late: Promise.resolve(undefined),
     }));
-    await expect(made.go()).rejects.toThrow("taken over: write 0");
+    await expect(made.go()).rejects.toMatchObject({ code: "already_running" });
     expect(await stands(made.at, write(0))).toBe("result_unknown (host_gone) by host");
   });
 });

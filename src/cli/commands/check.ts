@@ -1,10 +1,7 @@
-// `toolgate tools` and `check`: what the servers offer and what the host decides about it; what is wrong with the
-// configuration.
+// `toolgate check`: what is wrong with the configuration. Only with `--connect` does it load the agent and start servers.
 
 import { checkConfig } from "../../adapters/config/check.js";
-import { type Config, type Finding, oneLine, ToolgateError, type ToolsReport } from "../../contracts/index.js";
-import { BUILT_INS, onDemand, reportTools } from "../../graph/index.js";
-import type { Toolgate } from "../../index.js";
+import { BUILT_INS, type Config, type Finding, onDemand, oneLine, ToolgateError } from "../../contracts/index.js";
 import {
   compilePolicy,
   compileSettings,
@@ -12,73 +9,11 @@ import {
   unmatchedReadBacks,
   unmatchedRules,
 } from "../../policy/index.js";
+import { configOf } from "../config.js";
 import { EXIT } from "../exit.js";
 import { failureOf } from "../failure.js";
 import type { Context, Outcome } from "../io.js";
-import { configOf, withToolgate } from "../open.js";
-import { blocks, lines, table } from "../show.js";
-
-/** The tools as they are now, or those of a snapshot that was shown to a model. */
-export function tools(context: Context, snapshotId: string | undefined): Promise<Outcome> {
-  return withToolgate(context, {}, async ({ toolgate }) => {
-    const report = snapshotId === undefined ? await listed(toolgate) : await stored(toolgate, snapshotId);
-    return { value: report, text: showTools(report), exitCode: EXIT.done };
-  });
-}
-
-/** Connects the servers that are connected at the start. The snapshot is kept, so that its id can be asked for. */
-async function listed({ host }: Toolgate): Promise<ToolsReport> {
-  const { mcpServers } = host.config;
-  const waiting = onDemand(host.config);
-  const names = Object.keys(mcpServers).filter((name) => !waiting.includes(name));
-  const assembled = await host.catalog.assemble(names, undefined);
-  if (!assembled.ok)
-    throw new ToolgateError(
-      "server_failed",
-      assembled.problem,
-      "mend that server, or set `catalog.onInvalid` to `withhold` to go on without the tool",
-    );
-  await host.catalog.publish(assembled.snapshot);
-  const report = reportTools(host, assembled.snapshot);
-  const later = waiting.map((name) => ({ name, status: "not_connected" as const, protocol: null, toolCount: 0 }));
-  return { ...report, servers: [...report.servers, ...later] };
-}
-
-async function stored({ host }: Toolgate, snapshotId: string): Promise<ToolsReport> {
-  const snapshot = await host.catalog.snapshot(snapshotId);
-  if (snapshot === undefined)
-    throw new ToolgateError(
-      "not_found",
-      `there is no snapshot \`${snapshotId}\``,
-      "a run's report names its snapshot; without --snapshot the servers are listed now",
-    );
-  return reportTools(host, snapshot);
-}
-
-function showTools({ snapshotId, servers, tools: offered, withheld }: ToolsReport): string {
-  return blocks([
-    `snapshot ${snapshotId}`,
-    lines(
-      servers.map(({ name, status, protocol, toolCount, problem }) =>
-        oneLine(
-          [`${name}: ${status}`, ...(protocol === null ? [] : [protocol]), `${toolCount} tools`, problem ?? ""].join(
-            " ",
-          ),
-          1_000,
-        ),
-      ),
-    ),
-    table(
-      offered.map(({ alias, effect, decision, rules }) => [
-        alias,
-        effect,
-        decision,
-        rules.map((r) => oneLine(r)).join(", "),
-      ]),
-    ),
-    lines(withheld.map(({ server, tool, reason }) => oneLine(`withheld: ${tool} of ${server}: ${reason}`, 1_000))),
-  ]);
-}
+import { table } from "../show.js";
 
 /**
  * Everything wrong with the configuration at once. Starts no server, unless `connect` asks to see also what only their
@@ -99,13 +34,14 @@ async function findings(context: Context, connect: boolean): Promise<Finding[]> 
   let config: Config;
   let found: Finding[];
   try {
-    const read = await configOf(context);
-    config = read.config;
-    found = [...read.findings];
+    const loaded = await configOf(context);
+    config = loaded.config;
+    found = [...loaded.findings];
   } catch (error) {
     if (!(error instanceof ToolgateError)) throw error;
     const { code, message, hint } = failureOf(error);
-    return [{ level: "error", code, message: `${message}; ${hint}` }]; // what cannot be read has no further findings
+    // A configuration that cannot be read has no further findings.
+    return [{ level: "error", code, message: `${message}; ${hint}` }];
   }
   const rules = { servers: Object.keys(config.mcpServers), localTools: [...BUILT_INS] };
   const { findings: ofPolicy } = compilePolicy(config.permissions, rules);
@@ -120,7 +56,8 @@ async function findings(context: Context, connect: boolean): Promise<Finding[]> 
 }
 
 /** What only the servers' lists can tell: what is down, what is withheld, which rules match nothing. */
-function listingFindings(context: Context): Promise<Finding[]> {
+async function listingFindings(context: Context): Promise<Finding[]> {
+  const { withToolgate } = await import("../open.js"); // heavy: the graph, the MCP client and the stores
   return withToolgate({ ...context, note: () => undefined }, {}, async ({ toolgate }) => {
     const { host } = toolgate;
     const waiting = onDemand(host.config);

@@ -1,18 +1,18 @@
-// One request on its way: what the transport has seen of it so far.
+// One request that was sent or is about to be: what the transport has seen of it so far.
 //
-// A flight collects facts; it draws no conclusions. Whoever classifies the call reads them as `CallEvidence`.
-// It ends once, by an answer or a loss; our deadline does not end it, so that a late answer is still seen.
+// It collects facts and draws no conclusions. The code that classifies the call reads the facts as `CallEvidence`. A
+// pending request ends once, by an answer or by a loss of the connection. Our deadline does not end it, so that a late
+// answer is still seen. When nobody listens for the answer any more, its body is not kept.
 //
-//   F1. The first end stands: a second answer, or a close after the answer, changes nothing.
-//   F2. A body above `maxBytes` is measured and dropped, never kept.
-//   F3. A flight that nobody listens to any more keeps no body.
+//   pending-request-1. The first end counts: a second answer, or a close after the answer, changes nothing.
+//   pending-request-2. A body above `maxBytes` is measured and dropped, never kept.
 
 import type { CallEvidence, RawResponse } from "../../contracts/servers.js";
 import { jsonBytes } from "./measure.js";
 
-export type FlightEnd = "response" | "closed" | "error";
+export type PendingEnd = "response" | "closed" | "error";
 
-/** A second send under one call, refused (S2). The first one goes on. */
+/** Thrown at a second send under one call (observe-1). The first send goes on. */
 export class RefusedResend extends Error {
   constructor() {
     super("a second send of this request was refused");
@@ -20,7 +20,7 @@ export class RefusedResend extends Error {
   }
 }
 
-/** Thrown by a sender that is certain that no byte left. */
+/** Thrown by a sender that is certain that no byte was sent. */
 export class NothingSent extends Error {
   constructor(message: string) {
     super(message);
@@ -28,63 +28,63 @@ export class NothingSent extends Error {
   }
 }
 
-export class Flight {
+export class PendingRequest {
   readonly maxBytes: number;
   readonly maySend: () => boolean;
-  /** Resolves when the flight ends. */
-  readonly over: Promise<void>;
+  /** Resolves when the request has ended. */
+  readonly ended: Promise<void>;
   /** Sends asked of the transport, and HTTP requests made of them. */
   sends = 0;
   posts = 0;
   attempted = false;
   refused = false;
   listening = true;
-  end: FlightEnd | undefined;
+  end: PendingEnd | undefined;
   #httpStatus: number | undefined;
   #sessionGone = false;
   #response: RawResponse | undefined;
   #bytes: number | undefined;
   #tooLarge = false;
   #details: string[] = [];
-  #land: () => void = () => {};
+  #resolveEnded: () => void = () => {};
 
   constructor(maxBytes: number, maySend: () => boolean) {
     this.maxBytes = maxBytes;
     this.maySend = maySend;
-    this.over = new Promise((resolve) => {
-      this.#land = resolve;
+    this.ended = new Promise((resolve) => {
+      this.#resolveEnded = resolve;
     });
   }
 
   /** The answer, as it came. */
   answer(message: Readonly<Record<string, unknown>>): void {
-    if (this.end !== undefined) return; // F1
+    if (this.end !== undefined) return; // pending-request-1
     const response = rawResponse(message);
     const bytes = jsonBytes("error" in response ? response.error : response.result);
     if (bytes > this.maxBytes)
-      this.#tooLarge = true; // F2
-    else if (this.listening) this.#response = response; // F3
+      this.#tooLarge = true; // pending-request-2
+    else if (this.listening) this.#response = response;
     this.#bytes = bytes;
     this.#finish("response");
   }
 
   /** An answer that was dropped while it came in. `bytes` is at least what was seen. */
   oversize(bytes: number): void {
-    if (this.end !== undefined) return; // F1
+    if (this.end !== undefined) return; // pending-request-1
     this.#tooLarge = true;
     this.#bytes = bytes;
     this.#finish("response");
   }
 
-  /** The HTTP response to this very request was not a success. Does not end the flight: its body may hold the answer. */
+  /** The HTTP response to this very request was not a success. The request has not ended by it: the body may hold the answer. */
   status(httpStatus: number, sessionGone: boolean): void {
     this.#httpStatus = httpStatus;
     this.#sessionGone = sessionGone;
   }
 
-  /** Nothing more will come. */
+  /** No answer can come any more. */
   lose(how: "closed" | "error", detail?: string): void {
-    if (this.end !== undefined) return; // F1
+    if (this.end !== undefined) return; // pending-request-1
     if (detail !== undefined) this.note(detail);
     this.#finish(how);
   }
@@ -97,8 +97,8 @@ export class Flight {
     return this.#sessionGone;
   }
 
-  /** The facts so far. `say` makes text fit to be shown (S5). */
-  evidence(how: CallEvidence["how"], say: (text: string) => string): CallEvidence {
+  /** The facts so far. `scrub` makes text fit to be shown. */
+  evidence(how: CallEvidence["how"], scrub: (text: string) => string): CallEvidence {
     return {
       attempted: this.attempted,
       refused: this.refused,
@@ -108,13 +108,13 @@ export class Flight {
       ...(this.#response === undefined ? {} : { response: this.#response }),
       ...(this.#bytes === undefined ? {} : { bytes: this.#bytes }),
       ...(this.#tooLarge ? { tooLarge: true } : {}),
-      ...(this.#details.length === 0 ? {} : { detail: say(this.#details.join("; ")) }),
+      ...(this.#details.length === 0 ? {} : { detail: scrub(this.#details.join("; ")) }),
     };
   }
 
-  #finish(end: FlightEnd): void {
+  #finish(end: PendingEnd): void {
     this.end = end;
-    this.#land();
+    this.#resolveEnded();
   }
 }
 

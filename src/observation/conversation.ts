@@ -1,18 +1,10 @@
-// Messages: what the nodes read from and write into the conversation.
+// Conversation: what is read from the messages of a thread, and how a message of it is written.
 //
-//   M1. A proposal is the last AI message; its calls are answered by the tool messages that stand directly after it.
-//   M2. Ids of tool messages are `tool:<operationId>`: writing one again replaces it, never adds a second (G8).
+//   conversation-1. A proposal is the last AI message; its calls are answered by the tool messages directly behind it.
+//   conversation-2. Ids of tool messages are `tool:<operationId>`: writing one again replaces it, never adds a second (G8).
 
 import { AIMessage, type BaseMessage, HumanMessage } from "@langchain/core/messages";
-import type { JsonObject } from "../contracts/index.js";
-
-/** A call as it stands in an AI message. */
-export interface MessageCall {
-  readonly index: number;
-  readonly callId: string;
-  readonly alias: string;
-  readonly arguments: JsonObject;
-}
+import type { JsonObject, MessageCall } from "../contracts/index.js";
 
 /** What `model` writes on every AI message. A claim, not a proof: the ledger is asked. */
 export interface ToolgateMetadata {

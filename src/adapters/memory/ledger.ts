@@ -1,0 +1,18 @@
+// The ledger in memory: for tests and for hosts that say they want nothing kept. It dies with its process.
+
+import { createLedger } from "../../ledger/ledger.js";
+import type { Ledger, LedgerDeps } from "../../ledger/port.js";
+import { memoryTables } from "./tables.js";
+
+/** A ledger in memory. `close` does nothing: the rows stay readable. */
+export function createMemoryLedger(deps: LedgerDeps): Ledger {
+  const tables = memoryTables();
+  return createLedger(
+    {
+      write: async (_readSet, rule) => rule(tables),
+      read: async (_readSet, rule) => rule(tables),
+      close: async () => undefined,
+    },
+    deps,
+  );
+}

@@ -1,0 +1,30 @@
+// Commit: one write transaction, and what it survives.
+//
+//   commit-1. In WAL mode with `synchronous=NORMAL` a commit survives the end of the process, and with FULL also a loss of
+//             power (SQLite, "PRAGMA synchronous"). One file has one log: the fsync of a FULL commit makes every earlier
+//             commit durable, whoever made it. What a loss of power takes away is therefore always the end of the log,
+//             as if the process had been killed a little earlier.
+
+import type Database from "better-sqlite3";
+import type { Survives } from "../../ledger/tables.js";
+
+/** Runs work as one IMMEDIATE transaction. */
+export type Commit = <T>(survives: Survives, work: () => T) => T;
+
+/** What each open database was told last. The setting belongs to the connection. */
+const settings = new WeakMap<Database.Database, Survives>();
+
+export function committing(db: Database.Database): Commit {
+  const transact = db.transaction((work: () => unknown) => work());
+  return <T>(survives: Survives, work: () => T): T => {
+    setSynchronous(db, survives);
+    return transact.immediate(work) as T;
+  };
+}
+
+/** It cannot be changed within a transaction, so it is set before one begins. */
+function setSynchronous(db: Database.Database, survives: Survives): void {
+  if (settings.get(db) === survives) return;
+  db.exec(`PRAGMA synchronous = ${survives === "power-loss" ? "FULL" : "NORMAL"}`); // commit-1
+  settings.set(db, survives);
+}

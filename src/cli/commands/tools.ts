@@ -1,0 +1,71 @@
+// `toolgate tools`: what the servers offer, and what the host decides about it.
+
+import { onDemand, oneLine, ToolgateError, type ToolsReport } from "../../contracts/index.js";
+import type { Toolgate } from "../../index.js";
+import { reportTools } from "../../report/report.js";
+import { EXIT } from "../exit.js";
+import type { Context, Outcome } from "../io.js";
+import { withToolgate } from "../open.js";
+import { blocks, lines, table } from "../show.js";
+
+/** The tools as they are now, or those of a snapshot that was shown to a model. */
+export function tools(context: Context, snapshotId: string | undefined): Promise<Outcome> {
+  return withToolgate(context, {}, async ({ toolgate }) => {
+    const report = snapshotId === undefined ? await listed(toolgate) : await stored(toolgate, snapshotId);
+    return { value: report, text: showTools(report), exitCode: EXIT.done };
+  });
+}
+
+/** Connects the servers that are connected at the start. The snapshot is kept, so that its id can be asked for. */
+async function listed({ host }: Toolgate): Promise<ToolsReport> {
+  const { mcpServers } = host.config;
+  const waiting = onDemand(host.config);
+  const names = Object.keys(mcpServers).filter((name) => !waiting.includes(name));
+  const assembled = await host.catalog.assemble(names, undefined);
+  if (!assembled.ok)
+    throw new ToolgateError(
+      "server_failed",
+      assembled.problem,
+      "mend that server, or set `catalog.onInvalid` to `withhold` to go on without the tool",
+    );
+  await host.catalog.publish(assembled.snapshot);
+  const report = reportTools(host, assembled.snapshot);
+  const later = waiting.map((name) => ({ name, status: "not_connected" as const, protocol: null, toolCount: 0 }));
+  return { ...report, servers: [...report.servers, ...later] };
+}
+
+async function stored({ host }: Toolgate, snapshotId: string): Promise<ToolsReport> {
+  const snapshot = await host.catalog.snapshot(snapshotId);
+  if (snapshot === undefined)
+    throw new ToolgateError(
+      "not_found",
+      `there is no snapshot \`${snapshotId}\``,
+      "a run's report names its snapshot; without --snapshot the servers are listed now",
+    );
+  return reportTools(host, snapshot);
+}
+
+function showTools({ snapshotId, servers, tools: offered, withheld }: ToolsReport): string {
+  return blocks([
+    `snapshot ${snapshotId}`,
+    lines(
+      servers.map(({ name, status, protocol, toolCount, problem }) =>
+        oneLine(
+          [`${name}: ${status}`, ...(protocol === null ? [] : [protocol]), `${toolCount} tools`, problem ?? ""].join(
+            " ",
+          ),
+          1_000,
+        ),
+      ),
+    ),
+    table(
+      offered.map(({ alias, effect, decision, rules }) => [
+        alias,
+        effect,
+        decision,
+        rules.map((r) => oneLine(r)).join(", "),
+      ]),
+    ),
+    lines(withheld.map(({ server, tool, reason }) => oneLine(`withheld: ${tool} of ${server}: ${reason}`, 1_000))),
+  ]);
+}

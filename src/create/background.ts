@@ -1,0 +1,26 @@
+// Background: calls in flight and late answers, which outlive the run that sent them.
+
+export interface Background {
+  /** Takes work that `close()` must wait for, by the operation that it is about. */
+  readonly add: (work: Promise<unknown>, operationId: string) => void;
+  /** Resolves once this process waits for nothing more about the operation. */
+  readonly quiet: (operationId: string) => Promise<void>;
+  /** Resolves once everything that was added by now has ended. */
+  readonly allQuiet: () => Promise<void>;
+}
+
+export function createBackground(): Background {
+  const pending = new Map<string, Promise<unknown>>();
+  return {
+    add: (work, operationId) => {
+      const over = work.catch(() => undefined).finally(() => pending.delete(operationId));
+      pending.set(operationId, over);
+    },
+    quiet: async (operationId) => {
+      await pending.get(operationId);
+    },
+    allQuiet: async () => {
+      await Promise.allSettled([...pending.values()]);
+    },
+  };
+}

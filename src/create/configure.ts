@@ -1,0 +1,83 @@
+// Configure: from what a caller gives to rules, settings and tools that fit together, or an error that says what does not.
+
+import type { StructuredToolInterface } from "@langchain/core/tools";
+import { toJsonSchema } from "@langchain/core/utils/json_schema";
+import { checkConfig } from "../adapters/config/check.js";
+import { type Loaded, readConfig, resolveConfig } from "../adapters/config/load.js";
+import type { LocalTool } from "../catalog/index.js";
+import { BUILT_INS, type Config, type Finding, type JsonObject, ToolgateError } from "../contracts/index.js";
+import { compilePolicy, compileSettings, type Policy, type Settings } from "../policy/index.js";
+import type { ToolgateOptions } from "./options.js";
+
+export interface Configured {
+  readonly config: Config;
+  readonly findings: readonly Finding[];
+  readonly policy: Policy;
+  readonly settings: Settings;
+  /** The host's own tools, by name. */
+  readonly tools: ReadonlyMap<string, StructuredToolInterface>;
+  /** The same as the catalog lists them. */
+  readonly locals: readonly LocalTool[];
+}
+
+/** Throws `config_unreadable`, `config_invalid` and `config_variable`. */
+export async function configure(options: ToolgateOptions): Promise<Configured> {
+  const { config, findings } = await configOf(options);
+  const own = options.tools ?? [];
+  refuseClashes(own);
+  const tools = new Map(own.map((tool) => [tool.name, tool]));
+  const context = {
+    servers: [...Object.keys(config.mcpServers), ...(config.disabledServers ?? [])],
+    localTools: [...tools.keys(), ...BUILT_INS],
+  };
+  const policy = compilePolicy(config.permissions, context);
+  const settings = compileSettings(config.tools, config.mcpServers, context);
+  const all = [...findings, ...policy.findings, ...settings.findings];
+  const wrong = all.find((finding) => finding.level === "error");
+  if (wrong) {
+    const hint = "mend the configuration; `toolgate check` lists everything at once";
+    throw new ToolgateError("config_invalid", wrong.message, hint);
+  }
+  const locals = own.map(localTool);
+  return { config, findings: all, policy: policy.policy, settings: settings.settings, tools, locals };
+}
+
+async function configOf({ config: given, model }: ToolgateOptions): Promise<Loaded> {
+  const loaded =
+    typeof given === "string"
+      ? await readConfig(given, process.env)
+      : isResolved(given)
+        ? { config: given, findings: [] }
+        : resolveConfig(given, { folder: process.cwd(), env: process.env });
+  const checked = checkConfig(loaded.config).filter(isForNow);
+  const findings = [...loaded.findings, ...checked.filter(({ code }) => !(model && code === "model_missing"))];
+  return { config: loaded.config, findings };
+}
+
+/** A server that cannot start is told at discovery, and the others go on; without its store nothing does. */
+function isForNow({ level, code }: Finding): boolean {
+  return level === "warning" || code.startsWith("store_");
+}
+
+/** A configuration that `loadConfig` returned has a folder; what a person writes has none. */
+function isResolved(given: Exclude<ToolgateOptions["config"], string>): given is Config {
+  return typeof (given as Partial<Config>).folder === "string" && typeof (given as Partial<Config>).limits === "object";
+}
+
+function localTool(tool: StructuredToolInterface): LocalTool {
+  return { name: tool.name, description: tool.description, inputSchema: toJsonSchema(tool.schema) as JsonObject };
+}
+
+function refuseClashes(tools: readonly StructuredToolInterface[]): void {
+  const seen = new Set<string>(BUILT_INS);
+  for (const { name } of tools) {
+    if (seen.has(name)) {
+      throw new ToolgateError(
+        "config_invalid",
+        `two tools are named \`${name}\``,
+        `rename the host's tool; ${BUILT_INS.join(" and ")} are built in`,
+      );
+    }
+    seen.add(name);
+  }
+}

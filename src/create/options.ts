@@ -1,0 +1,49 @@
+// What a caller gives `createToolgate`, and what it gets back.
+
+import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
+import type { StructuredToolInterface } from "@langchain/core/tools";
+import type { BaseCheckpointSaver, LangGraphRunnableConfig } from "@langchain/langgraph";
+import type { Config, Finding, ToolSnapshot } from "../contracts/index.js";
+import type { buildGraph, GraphPorts } from "../graph/index.js";
+import type { Ledger } from "../ledger/port.js";
+import type { Records } from "../report/records.js";
+
+export interface ToolgateOptions {
+  /** A path to `toolgate.json`, or its content. */
+  readonly config: string | Config | Readonly<Record<string, unknown>>;
+  /** Any LangChain chat model that binds tools. @default the configuration's `model` */
+  readonly model?: BaseChatModel;
+  /** @default a saver in the configured store */
+  readonly checkpointer?: BaseCheckpointSaver;
+  /** The caller closes it: `close()` leaves it open. @default the configured store */
+  readonly ledger?: Ledger;
+  /** The host's own tools, offered beside the servers'. */
+  readonly tools?: readonly StructuredToolInterface[];
+  /** Who answers questions in a run. **Contract:** may throw or return undefined; then nobody is identified. @default the run's `langgraph_auth_user` */
+  readonly identify?: (runtime: LangGraphRunnableConfig) => string | undefined;
+  /**
+   * Names this machine among those that share a store: whether a process of another machine still lives is decided by its
+   * lease alone. Set it where containers or virtual machines share a machine id. @default the operating system's id
+   */
+  readonly machine?: string;
+  /** The clock, in epoch milliseconds, for expiry, leases and the ledger's times. @default Date.now */
+  readonly now?: () => number;
+}
+
+export interface Toolgate {
+  /** The compiled graph: invoke, stream, getState, getStateHistory. */
+  readonly graph: ReturnType<typeof buildGraph>;
+  readonly ledger: Records;
+  readonly config: Config;
+  /** What is odd about the configuration, without having started anything. */
+  readonly findings: readonly Finding[];
+  /** What the graph's nodes are given; for the command and the service. */
+  readonly host: GraphPorts;
+  /** The current snapshot (of a thread); undefined before the first discovery. */
+  snapshot(threadId?: string): Promise<ToolSnapshot | undefined>;
+  /**
+   * Ends every process that was started, after calls in flight and late answers were waited for. Every step is taken even
+   * when an earlier one fails; the first failure is then thrown. Idempotent.
+   */
+  close(): Promise<void>;
+}

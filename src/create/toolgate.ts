@@ -1,0 +1,132 @@
+// Composition: reads a configuration, chooses the adapters and gives each room the ports that it needs.
+
+import { randomBytes } from "node:crypto";
+import type { LangGraphRunnableConfig } from "@langchain/langgraph";
+import { parseStrictJson } from "../adapters/config/json.js";
+import { createServers, type McpDeps } from "../adapters/mcp/servers.js";
+import { createSchemaChecker } from "../adapters/schema/checker.js";
+import { GRANT_START } from "../approval/index.js";
+import type { Config, OperationView } from "../contracts/index.js";
+import type { Servers } from "../contracts/servers.js";
+import { buildGraph, createCatalog, type GraphPorts } from "../graph/index.js";
+import { openRedactor } from "../observation/index.js";
+import { toolSettings } from "../policy/index.js";
+import { recordsOf } from "../report/records.js";
+import { createBackground } from "./background.js";
+import { type Configured, configure } from "./configure.js";
+import { once, takeEvery } from "./once.js";
+import type { Toolgate, ToolgateOptions } from "./options.js";
+import { createOwners } from "./owners.js";
+import { openStores, type Stores } from "./stores.js";
+import { after, every } from "./timers.js";
+
+/** How the servers of a configuration are reached. */
+export type OpenServers = (config: Config, deps: McpDeps) => Servers;
+
+const overMcp: OpenServers = (config, deps) => createServers(config.mcpServers, deps);
+
+/** Puts the agent together. Starts no server; the first `discover` does. Throws the errors of `loadConfig`, and `store_failed`. */
+export async function createToolgate(options: ToolgateOptions): Promise<Toolgate> {
+  return assembleToolgate(options, overMcp);
+}
+
+/** The same over any way to reach the servers. */
+export async function assembleToolgate(options: ToolgateOptions, openServers: OpenServers): Promise<Toolgate> {
+  const configured = await configure(options);
+  const owners = createOwners(options.machine);
+  const deps = { now: options.now ?? Date.now, liveness: owners.liveness };
+  const stores = await openStores(configured.config, deps, options.ledger === undefined);
+  try {
+    return connectRooms(options, configured, stores, owners, openServers);
+  } catch (error) {
+    await stores.close();
+    throw error;
+  }
+}
+
+function connectRooms(
+  options: ToolgateOptions,
+  { config, findings, policy, settings, tools, locals }: Configured,
+  stores: Stores,
+  owners: ReturnType<typeof createOwners>,
+  openServers: OpenServers,
+): Toolgate {
+  const now = options.now ?? Date.now;
+  const ledger = options.ledger ?? stores.ledger;
+  const { redact, hide } = openRedactor(config.secrets, [GRANT_START]);
+  const servers = openServers(config, { now, redact, lateAnswerMs: config.lateAnswerMs });
+  const checker = createSchemaChecker();
+  const background = createBackground();
+  const injected = (server: string, tool: string) =>
+    Object.keys(toolSettings(settings, { alias: "", server, tool }).inject ?? {});
+  const catalog = createCatalog({ config, servers, ledger, locals, injected, redact });
+  const ports: GraphPorts = {
+    config,
+    ledger,
+    results: stores.results,
+    servers,
+    catalog,
+    checker,
+    policy,
+    settings,
+    model: once(async () => options.model ?? (await configuredModel(config.model))),
+    tools,
+    newOwner: owners.next,
+    secret: config.approvals.secret ?? randomBytes(32).toString("base64url"),
+    identify: options.identify ?? authenticatedUser,
+    now,
+    steady: () => performance.now(),
+    newId: () => randomBytes(16).toString("hex"),
+    every,
+    after,
+    background: background.add,
+    quiet: background.quiet,
+    redact,
+    hide,
+    jsonProblem,
+  };
+  const graph = buildGraph(ports, options.checkpointer ?? stores.checkpointer);
+  return {
+    graph,
+    ledger: recordsOf(ports, async (threadId) => {
+      const state = await graph.getState({ configurable: { thread_id: threadId } });
+      if (state.config.configurable?.["checkpoint_id"] === undefined) return undefined;
+      return (state.values as { operations?: OperationView[] }).operations ?? [];
+    }),
+    config,
+    findings,
+    host: ports,
+    async snapshot(threadId) {
+      if (threadId === undefined) return catalog.latest();
+      const state = await graph.getState({ configurable: { thread_id: threadId } });
+      const id = (state.values as { snapshot?: { id: string } }).snapshot?.id;
+      return id === undefined ? undefined : catalog.snapshot(id);
+    },
+    close: once(() =>
+      takeEvery([
+        () => Promise.all([servers.close(), background.allQuiet()]),
+        () => checker.close(),
+        () => stores.ledger.close(),
+        () => stores.close(),
+        () => owners.end(),
+      ]),
+    ),
+  };
+}
+
+/** Loading a model loads its provider's package, so it is done at the first request. */
+async function configuredModel(name: string | undefined) {
+  const { resolveModel } = await import("../adapters/model/resolve.js");
+  return resolveModel(name);
+}
+
+function jsonProblem(text: string): string | undefined {
+  const parsed = parseStrictJson(text);
+  return parsed.ok ? undefined : parsed.problem;
+}
+
+function authenticatedUser(runtime: LangGraphRunnableConfig): string | undefined {
+  const user = (runtime.configurable as { langgraph_auth_user?: { identity?: unknown } } | undefined)
+    ?.langgraph_auth_user;
+  return typeof user?.identity === "string" ? user.identity : undefined;
+}

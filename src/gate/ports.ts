@@ -1,0 +1,21 @@
+// What the gate needs of its host.
+
+import type { SchemaChecker } from "../catalog/index.js";
+import type { Config, Digest, ToolSnapshot } from "../contracts/index.js";
+import type { Ledger } from "../ledger/port.js";
+import type { Policy, Settings } from "../policy/index.js";
+
+export interface GatePorts {
+  readonly config: Pick<Config, "approvals" | "haltScope" | "limits" | "scope">;
+  readonly ledger: Pick<Ledger, "answer" | "ask" | "look" | "openRequests">;
+  readonly catalog: { snapshot(id: Digest): Promise<ToolSnapshot | undefined> };
+  readonly checker: Pick<SchemaChecker, "check">;
+  readonly policy: Policy;
+  readonly settings: Settings;
+  /** Key of the seal on verdicts. */
+  readonly secret: string;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+  /** A fresh random id of 128 bits. */
+  readonly newId: () => string;
+}
