@@ -4,7 +4,7 @@
 //   cost-1. A wait for the disk (fsync) is counted where SQLite does it in WAL mode: at a commit that changed rows while
 //       `PRAGMA synchronous` was FULL, in a transaction or as a statement of its own, and at an explicit
 //       `wal_checkpoint`. The checkpoints that SQLite makes by itself every 1,000 pages are not counted; with them,
-//       `strace -f -e trace=fsync,fdatasync` showed 13.15 a call where 13 were counted.
+//       `strace -f -e trace=fsync,fdatasync` showed 13.15 a call where 13 were counted, and 2.16 where 2 were.
 //   cost-2. A read of the ledger is a transaction that wrote nothing, or a SELECT outside of a transaction, of any table
 //       but the checkpointer's two and the result store's.
 //
