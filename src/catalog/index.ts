@@ -2,6 +2,5 @@
 
 export * from "./assemble.js";
 export * from "./checker.js";
-export * from "./discover.js";
 export { type SchemaLimits, schemaProblem } from "./schema.js";
 export { toolDigest } from "./tool.js";

@@ -72,14 +72,7 @@ export function createCatalog(deps: CatalogDeps): Catalog {
     list: (name) => listings.list(name),
     due: (names) => names.some(listings.isDue),
 
-    async verify(name) {
-      const listing = await listings.list(name);
-      const digests = listings.last(name)?.digests;
-      if (listing.status !== "connected" || digests === undefined)
-        return { ok: false, problem: listing.problem ?? "it could not be listed" };
-      return { ok: true, digests };
-    },
-
+    verify: listings.verify,
     digests: (name) => listings.last(name)?.digests,
 
     async snapshot(id) {

@@ -7,9 +7,10 @@
 //   listing-3. A list that comes again, to the byte, stays the same listing. So what is asked before each write costs little,
 //              and nothing is assembled anew.
 
-import { type AssessedTool, listServer, type ServerListing } from "../catalog/index.js";
+import type { AssessedTool, ServerListing } from "../catalog/index.js";
 import { type Digest, sha256, type WithheldTool } from "../contracts/index.js";
 import type { Servers } from "../contracts/servers.js";
+import { listServer } from "./pages.js";
 import { createToolReader, type ReadTool, type ToolReaderDeps } from "./tool-reader.js";
 
 /** Milliseconds one page of a listing may take. */
@@ -43,6 +44,8 @@ export interface Listings {
   isDue(name: string): boolean;
   /** What it last listed; undefined when it never did in this process. */
   last(name: string): Held | undefined;
+  /** The digest of each of the server's tools as it lists them now, or why it could not be listed. */
+  verify(name: string): Promise<{ ok: true; digests: ReadonlyMap<string, Digest> } | { ok: false; problem: string }>;
 }
 
 export function createListings(deps: ListingsDeps): Listings {
@@ -92,6 +95,12 @@ export function createListings(deps: ListingsDeps): Listings {
     list: (name) => list(name),
     isDue,
     last: (name) => held.get(name),
+    verify: async (name) => {
+      const listing = await list(name);
+      const digests = held.get(name)?.digests;
+      if (listing.status === "connected" && digests !== undefined) return { ok: true, digests };
+      return { ok: false, problem: listing.problem ?? "it could not be listed" };
+    },
     current: async (name) => (isDue(name) ? undefined : held.get(name)?.listing) ?? shared(name),
   };
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { listServer, type Page } from "../../src/catalog/discover.js";
-import { LIMITS } from "./helpers.js";
+import { listServer, type Page } from "../../src/listings/pages.js";
+import { LIMITS } from "../catalog/helpers.js";
 
 /** A server whose pages are given by cursor ("first" for none); it keeps what it was asked. */
 function server(answer: (cursor: string | undefined, request: number) => Page) {

@@ -5,7 +5,7 @@ import type { Ledger } from "../../src/ledger/port.js";
 import { type Catalog, createCatalog } from "../../src/listings/catalog.js";
 import { CHARS_A_SLICE, TOOLS_A_SLICE } from "../../src/listings/slices.js";
 import { createRedactor } from "../../src/observation/index.js";
-import { LIMITS, listing, snapshotOf, tool } from "./helpers.js";
+import { LIMITS, listing, snapshotOf, tool } from "../catalog/helpers.js";
 
 const many = (count: number, more: Record<string, unknown> = {}) =>
   Array.from({ length: count }, (_, index) => tool(`tool_${index}`, more));
