@@ -6,7 +6,6 @@
 //   G1. A grant is for one operation: id, exact arguments, tool and its definition, server, thread, scope, approver, expiry.
 //   G2. Every grant begins with the same characters, so that it can be taken out of any text it turns up in.
 
-import { SignJWT } from "jose";
 import type { Digest } from "../contracts/index.js";
 
 const HEADER = { alg: "HS256", typ: "toolgate-grant+jwt" } as const;
@@ -48,6 +47,7 @@ export async function mintGrant(
   if (key.length < 32) throw new Error("the key of the grant has less than 32 bytes");
   const { server, operationId, scope, threadId, tool, toolDigest, argumentsDigest, approver } = claims;
   const issued = Math.floor(now / 1_000);
+  const { SignJWT } = await import("jose"); // loaded here, because most processes sign nothing
   const grant = await new SignJWT({ scope, thread: threadId, tool, toolDigest, argumentsDigest, approver })
     .setProtectedHeader(HEADER)
     .setIssuer("toolgate")
