@@ -1,6 +1,5 @@
 // Composition: reads a configuration, chooses the adapters and gives each room the ports that it needs.
 
-import { randomBytes } from "node:crypto";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { parseStrictJson } from "../adapters/config/json.js";
 import { createServers, type McpDeps } from "../adapters/mcp/servers.js";
@@ -9,12 +8,14 @@ import { GRANT_START } from "../approval/index.js";
 import type { Config, OperationView } from "../contracts/index.js";
 import type { Servers } from "../contracts/servers.js";
 import { builtInTools } from "../execution/built-ins.js";
+import type { ShownCalls } from "../gate/answer.js";
 import { buildGraph, type GraphPorts } from "../graph/index.js";
 import { createCatalog } from "../listings/catalog.js";
 import { openRedactor } from "../observation/index.js";
 import { toolSettings } from "../policy/index.js";
 import { recordsOf } from "../report/records.js";
 import { type Background, createBackground } from "./background.js";
+import { newId, secretOf } from "./chance.js";
 import { type Configured, configure } from "./configure.js";
 import { once, takeEvery } from "./once.js";
 import type { Toolgate, ToolgateOptions } from "./options.js";
@@ -60,11 +61,7 @@ function connectRooms(
   const stateOf = (threadId: string) => graph.getState({ configurable: { thread_id: threadId } });
   return {
     graph,
-    ledger: recordsOf(ports, async (threadId) => {
-      const state = await stateOf(threadId);
-      if (state.config.configurable?.["checkpoint_id"] === undefined) return undefined;
-      return (state.values as { operations?: OperationView[] }).operations ?? [];
-    }),
+    ledger: recordsOf(ports, shownBy(graph)),
     config,
     findings,
     host: ports,
@@ -82,6 +79,15 @@ function connectRooms(
         () => owners.end(),
       ]),
     ),
+  };
+}
+
+/** What the heads of threads show, by the graph. */
+export function shownBy(graph: Toolgate["graph"]): ShownCalls {
+  return async (threadId) => {
+    const state = await graph.getState({ configurable: { thread_id: threadId } });
+    if (state.config.configurable?.["checkpoint_id"] === undefined) return undefined;
+    return (state.values as { operations?: OperationView[] }).operations ?? [];
   };
 }
 
@@ -111,11 +117,11 @@ function portsOf(
     model: once(async () => options.model ?? (await configuredModel(config.model))),
     tools,
     newOwner: made.owners.next,
-    secret: config.approvals.secret ?? randomBytes(32).toString("base64url"),
+    secret: secretOf(config),
     identify: options.identify ?? authenticatedUser,
     now,
     steady: () => performance.now(),
-    newId: () => randomBytes(16).toString("hex"),
+    newId,
     every,
     after,
     background: made.background.add,
