@@ -31,8 +31,9 @@ export function commandFile(): string {
   return join(compiled(), "bin/cli/main.js");
 }
 
-/** Runs once per test run. */
+/** Runs once per test run, whichever of the projects that need it comes first. */
 export async function setup(): Promise<void> {
+  if (process.env.TOOLGATE_TEST_COMPILED !== undefined) return;
   mkdirSync(compiled(), { recursive: true });
   const common = { format: "esm", platform: "node", target: "node20", logLevel: "error" } as const;
   const bundled = {
