@@ -1,12 +1,14 @@
-// Connection: the pool, and what is done when a connection fails.
+// Connection: the pool of connections, and what is done when one fails.
 //
-//   P1. Each statement stands alone: no session state, no named statement, no lock that outlives it. So a pooler that gives
-//       each transaction another connection changes nothing.
-//   P2. A connection that dies, idle or in use, ends nothing but what was under way on it. One that does not answer is given
-//       up, as one that died: nothing more is asked on it.
-//   P3. Nothing connects before it is needed. The first use migrates; one that failed is tried again by the next.
-//   P4. What may succeed in a moment is tried again for `patienceMs` at most, from its first failure on: however long that
-//       one took to be told, there is time to ask again on another connection.
+//   postgres-connection-1. Each statement stands alone: it needs no session state and takes no lock that outlives it, and it
+//                          has no name unless the host sets `store.prepared`. A pooler that gives each transaction another
+//                          connection changes nothing.
+//   postgres-connection-2. When a connection dies, idle or in use, only what was under way on it ends. A connection that does
+//                          not answer is given up as if it had died.
+//   postgres-connection-3. Nothing connects before it is needed. The first use migrates; where that fails, the next use tries
+//                          again.
+//   postgres-connection-4. What may succeed in a moment is tried again for at most `patienceMs` after its first failure,
+//                          however long that failure took to be told.
 
 import pg from "pg";
 import { ToolgateError } from "../../contracts/index.js";
@@ -41,9 +43,9 @@ export interface Connection {
   query(text: string, values?: readonly unknown[]): Promise<Cells[]>;
   /** Runs what may run twice, until it succeeds. Throws `store_failed`. */
   again<T>(run: () => Promise<T>): Promise<T>;
-  /** Waits before something is tried again after an error; throws `store_failed` when there is no more point in it. (P4) */
+  /** Waits before something is tried again after an error; throws `store_failed` when there is no more point in it. (postgres-connection-4) */
   patience(): (error: unknown) => Promise<void>;
-  /** Migrates, once. (P3) */
+  /** Migrates, once. (postgres-connection-3) */
   ready(): Promise<void>;
   /** Runs several statements on one connection, which is given up when one fails. */
   session<T>(run: (session: Session) => Promise<T>): Promise<T>;
@@ -77,8 +79,8 @@ export function connect(url: string, options: ConnectionOptions = {}): Connectio
     keepAlive: true,
     application_name: "toolgate",
   });
-  pool.on("error", () => undefined); // P2: idle
-  pool.on("connect", (client) => client.on("error", () => undefined)); // P2: between two statements
+  pool.on("error", () => undefined); // postgres-connection-2: idle
+  pool.on("connect", (client) => client.on("error", () => undefined)); // postgres-connection-2: between two statements
   let migrated: Promise<void> | undefined;
   let closed: Promise<void> | undefined;
 
