@@ -1,8 +1,28 @@
 import { defineConfig } from "vitest/config";
 
-/** Folders whose tests start no process of ours: nothing is compiled for them. */
-const PURE = ["approval", "catalog", "config", "execution", "model", "observation", "policy", "store"];
-const pure = PURE.map((folder) => `test/${folder}/**/*.test.ts`);
+// `npm test` runs the project `daily`. `npm run test:all` runs the other two and repeats nothing, because `.ci/run` runs one
+// command after the other. A test file belongs to `daily` unless its folder or file is named here.
+
+/** Folders and files whose tests start processes or servers, or take long. */
+const WHOLE = [
+  "cases",
+  "cli",
+  "documents",
+  "examples",
+  "fault",
+  "golden",
+  "graph",
+  "hostile",
+  "servers",
+  "simulate/mutants",
+  "studio",
+  "whole",
+];
+/** Folders and files that need a Postgres server. One server is started for all of them. */
+const POSTGRES = ["cli/postgres", "fault/matrix", "golden/postgres", "postgres"];
+
+const testsOf = (names: readonly string[]) =>
+  names.flatMap((name) => [`test/${name}/**/*.test.ts`, `test/${name}.test.ts`]);
 
 export default defineConfig({
   test: {
@@ -12,14 +32,32 @@ export default defineConfig({
     maxWorkers: 3, // most tests wait for a process to start
     isolate: false, // loading LangGraph takes longer than most of the tests that follow
     projects: [
-      { extends: true, test: { name: "rooms", include: pure } },
+      {
+        extends: true,
+        test: {
+          name: "daily",
+          include: ["test/**/*.test.ts"],
+          exclude: testsOf([...WHOLE, ...POSTGRES]),
+          sequence: { groupOrder: 0 },
+        },
+      },
       {
         extends: true,
         test: {
           name: "whole",
-          include: ["test/**/*.test.ts"],
-          exclude: pure,
+          include: testsOf(WHOLE),
+          exclude: testsOf(POSTGRES),
           globalSetup: ["test/support/compile.ts"],
+          sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: "postgres",
+          include: testsOf(POSTGRES),
+          globalSetup: ["test/support/compile.ts", "test/support/one-postgres.ts"],
+          sequence: { groupOrder: 1 },
         },
       },
     ],

@@ -37,7 +37,7 @@ export interface ServerCommand {
 /** The configurable server, from its source. */
 export const FROM_SOURCE: ServerCommand = {
   command: process.execPath,
-  args: ["--import", "tsx", fileURLToPath(new URL("../servers/hostile.ts", import.meta.url))],
+  args: ["--import", "tsx", fileURLToPath(new URL("../test/servers/programs/hostile.ts", import.meta.url))],
 };
 
 export interface Measured {

@@ -24,7 +24,7 @@ export interface Table {
 export interface Laying {
   /** What the model says in the end. */
   readonly says: string;
-  /** How the server breaks (servers/documents/faulty.ts). */
+  /** How the server breaks (test/servers/programs/documents/faulty.ts). */
   readonly fault?: string;
 }
 
@@ -65,7 +65,9 @@ function changed(script: string, fault: string | undefined): object {
   const config = json("toolgate.documents.json");
   const { documents } = config.mcpServers;
   const faulty = {
-    args: documents.args.map((arg: string) => arg.replace("server.ts", "faulty.ts")),
+    args: documents.args.map((arg: string) =>
+      arg.replace("servers/documents/server.ts", "test/servers/programs/documents/faulty.ts"),
+    ),
     env: { ...documents.env, DOCUMENTS_FAULT: fault },
   };
   return {

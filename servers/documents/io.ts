@@ -1,5 +1,5 @@
 // The few calls that change files. A parameter of the workspace, so that a test can make one of them fail or end the
-// process there (faults.ts); everything that is only read goes to node:fs directly.
+// process there (test/servers/programs/documents/faults.ts); everything that is only read goes to node:fs directly.
 
 import { closeSync, fsyncSync, openSync, writeSync } from "node:fs";
 

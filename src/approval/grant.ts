@@ -7,7 +7,6 @@
 //            and expiry.
 //   grant-2. Every grant begins with the same characters, so that it can be removed from any text that contains it.
 
-import { SignJWT } from "jose";
 import type { Digest } from "../contracts/index.js";
 
 const HEADER = { alg: "HS256", typ: "toolgate-grant+jwt" } as const;
@@ -49,6 +48,7 @@ export async function mintGrant(
   if (key.length < 32) throw new Error("the key of the grant has less than 32 bytes");
   const { server, operationId, scope, threadId, tool, toolDigest, argumentsDigest, approver } = claims;
   const issued = Math.floor(now / 1_000);
+  const { SignJWT } = await import("jose"); // loaded here, because most processes sign nothing
   const grant = await new SignJWT({ scope, thread: threadId, tool, toolDigest, argumentsDigest, approver })
     .setProtectedHeader(HEADER)
     .setIssuer("toolgate")

@@ -11,7 +11,6 @@
 //   C4. What is written is, to the byte, what LangGraph's serializer writes (plain data of C1 aside).
 
 import * as messages from "@langchain/core/messages";
-import { Send } from "@langchain/langgraph";
 import { DeltaSnapshot, JsonPlusSerializer } from "@langchain/langgraph-checkpoint";
 
 type Plain = Record<string, unknown>;
@@ -74,11 +73,21 @@ function encoded(value: unknown, before: unknown): unknown {
   if (value instanceof RegExp) return constructed("RegExp", null, [value.source, value.flags]);
   if (value instanceof Error) return constructed("Error", null, [value.message]);
   if (value instanceof Uint8Array) return constructed("Uint8Array", "from", [[...value]]);
-  if (before instanceof Send) {
+  if (isSend(before)) {
     const { node, args, timeout } = before;
     return { node, args, ...(timeout === undefined ? {} : { timeout }) };
   }
   return value;
+}
+
+/**
+ * Whether it is LangGraph's `Send`. It is known by its name, because importing the class would load all of LangGraph. LangGraph's
+ * serializer goes by the name, too; plain data that has the name is no `Send` here. (C1)
+ */
+function isSend(value: unknown): value is Plain {
+  if (typeof value !== "object" || value === null || (value as Plain).lg_name !== "Send") return false;
+  const prototype = Object.getPrototypeOf(value);
+  return prototype !== Object.prototype && prototype !== null;
 }
 
 function constructed(name: string, method: string | null, args: unknown[]) {

@@ -2,18 +2,16 @@
 
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { commandFile } from "../support/compile.js";
-import { startPostgres, type TestPostgres } from "../support/postgres.js";
+import { onePostgres } from "../support/one-postgres.js";
 import { Workspace } from "./support.js";
 
+const server = onePostgres();
 let place: Workspace;
-let server: TestPostgres;
-beforeEach(async () => {
+beforeEach(() => {
   place = new Workspace();
-  server = await startPostgres();
 });
 afterEach(async () => {
   await place.end();
-  await server.stop();
 });
 
 async function json(...args: string[]) {
@@ -25,7 +23,7 @@ test("two questions are approved one after the other, and each call runs once (G
   const call = (environment: string) => ({ name: "mcp__deploy__trigger", args: { environment }, id: environment });
   place.configure([{ calls: [call("one"), call("two")] }, { say: "Both are deployed." }], {
     mcpServers: { deploy: place.server("deploy") },
-    store: { kind: "postgres", url: await server.freshSchema() },
+    store: { kind: "postgres", url: await server().freshSchema() },
   });
   const asked = await json("run", "go", "--thread", "t1");
   const [one, two] = asked.approvals.map((each: { approvalId: string }) => each.approvalId);

@@ -5,14 +5,10 @@ import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
 import { createMemoryResults } from "../../src/adapters/memory/results.js";
 import { createSqliteResults } from "../../src/adapters/sqlite/results.js";
-import { postgresWorlds } from "./postgres-worlds.js";
 import { resultsSuite } from "./results.js";
-
-const postgres = postgresWorlds();
 
 resultsSuite("memory results", createMemoryResults);
 resultsSuite("SQLite results", () => createSqliteResults(new Database(":memory:")));
-resultsSuite("Postgres results", postgres.results);
 
 describe("SQLite results on disk", () => {
   it("R1 keeps equal bodies once, compressed, and gives them back after a restart", async () => {
@@ -44,18 +40,5 @@ describe("SQLite results on disk", () => {
       code: "store_failed",
       hint: "open the store again",
     });
-  });
-});
-
-describe("Postgres results", () => {
-  it("R1 keeps equal bodies once, compressed", async () => {
-    const results = await postgres.results();
-    const body = "a line of a very repetitive log\n".repeat(5_000);
-    const { ref } = await results.put("t1", body);
-    await results.put("t2", body);
-    const stored = await postgres.connection().query("SELECT length(body) AS bytes FROM toolgate_bodies");
-    expect(stored).toHaveLength(1);
-    expect(stored[0]?.bytes).toBeLessThan(2_000);
-    expect(await results.read("t1", ref)).toBe(body);
   });
 });

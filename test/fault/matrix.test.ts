@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createMemoryLedger } from "../../src/adapters/memory/ledger.js";
 import type { Outcome } from "../../src/contracts/index.js";
 import { approve, FAILED, OK, operation, run, TTL, UNKNOWN, world } from "../conformance/ledger-world.js";
-import { startPostgres, type TestPostgres } from "../support/postgres.js";
+import { onePostgres } from "../support/one-postgres.js";
 import { type Bundle, bundle } from "./matrix/bundle.js";
 import { problems, runCell } from "./matrix/cell.js";
 import { check, type Evidence } from "./matrix/check.js";
@@ -31,18 +31,12 @@ const SAMPLE: readonly (readonly [row: string, effect: Effect, store: Store, say
 
 describe("the matrix, a sample", () => {
   let built: Bundle;
-  let server: Promise<TestPostgres> | undefined;
+  const server = onePostgres();
   beforeAll(async () => {
     built = await bundle();
   });
-  afterAll(async () => {
-    built.remove();
-    await (await server)?.stop();
-  });
-  const databases = () => {
-    server ??= startPostgres();
-    return server;
-  };
+  afterAll(() => built.remove());
+  const databases = async () => server();
 
   test.each(SAMPLE)("G6 G7 %s, %s on %s: %s", { timeout: TIME }, async (row, effect, store, says) => {
     const [cell] = cellsOf({ rows: [row], effects: [effect], stores: [store] });

@@ -21,7 +21,7 @@ import { createToolgate } from "../../src/index.js";
 import { goldenConfig, goldenModel, say, THREADS, thread, WRITTEN_AT } from "./world.js";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-const command = { command: process.execPath, args: ["--import", "tsx", "servers/hostile.ts"], cwd: root };
+const command = { command: process.execPath, args: ["--import", "tsx", "test/servers/programs/hostile.ts"], cwd: root };
 const target = join(root, "test/golden", `v${SCHEMA_VERSION}`);
 
 async function write(folder: string): Promise<Buffer> {

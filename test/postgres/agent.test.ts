@@ -1,24 +1,18 @@
 // Whole agents on Postgres: a real server process, the wired store, and connections that end at the worst moment.
 
 import pg from "pg";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { openPostgres } from "../../src/adapters/postgres/open.js";
 import { createOwner } from "../../src/adapters/process/owner.js";
 import type { Ledger } from "../../src/ledger/port.js";
 import { type Agent, bench, type Steps, stdio, type Turn } from "../support/agent.js";
-import { startPostgres, type TestPostgres } from "../support/postgres.js";
+import { onePostgres } from "../support/one-postgres.js";
 
 const b = bench();
-let server: TestPostgres;
+const server = onePostgres();
 let url: string;
-beforeAll(async () => {
-  server = await startPostgres();
-});
-afterAll(async () => {
-  await server?.stop();
-});
 beforeEach(async () => {
-  url = await server.freshSchema();
+  url = await server().freshSchema();
 });
 
 const trigger = (environment: string) => ({
@@ -50,7 +44,7 @@ async function terminate(): Promise<number> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   const ended = await client.query(
-    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'toolgate'",
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'toolgate' AND datname = current_database()",
   );
   await client.end();
   return ended.rows.length;

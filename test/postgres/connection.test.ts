@@ -49,7 +49,9 @@ async function ask(text: string, database = url): Promise<Record<string, unknown
 }
 
 const terminate = () =>
-  ask("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'toolgate'");
+  ask(
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'toolgate' AND datname = current_database()",
+  );
 
 /** One operation's whole life, the run it is in included, each step once. Returns what each step was told. */
 async function life(host: PostgresHost, before: (step: string) => void): Promise<unknown[]> {

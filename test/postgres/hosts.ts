@@ -3,6 +3,7 @@
 import { afterAll, afterEach, beforeAll } from "vitest";
 import { openPostgres, type PostgresOptions, type PostgresStores } from "../../src/adapters/postgres/open.js";
 import { START, type World } from "../conformance/ledger-world.js";
+import { onePostgres } from "../support/one-postgres.js";
 import { startPostgres, type TestPostgres } from "../support/postgres.js";
 
 export interface PostgresHost extends World, Omit<PostgresStores, "ledger"> {}
@@ -13,21 +14,27 @@ export interface Hosts {
   open(url: string, options?: PostgresOptions): PostgresHost;
 }
 
-/** Call it once at the top of a test file: one server for all of its tests. */
-export function hosts(): Hosts {
+/** A server that only this file uses, so that its tests can kill it. */
+function ownPostgres(): () => TestPostgres {
   let server: TestPostgres;
-  const opened: PostgresHost[] = [];
   beforeAll(async () => {
     server = await startPostgres();
-  });
-  afterEach(async () => {
-    for (const host of opened.splice(0)) await host.close();
   });
   afterAll(async () => {
     await server?.stop();
   });
+  return () => server;
+}
+
+/** Call it once at the top of a test file. `own` starts a server for this file alone. */
+export function hosts({ own = false } = {}): Hosts {
+  const server = own ? ownPostgres() : onePostgres();
+  const opened: PostgresHost[] = [];
+  afterEach(async () => {
+    for (const host of opened.splice(0)) await host.close();
+  });
   return {
-    server: () => server,
+    server,
     open(url, options = { clock: "host" }) {
       const clock = { now: START };
       const life: World["life"] = new Map();

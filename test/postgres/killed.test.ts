@@ -5,7 +5,7 @@ import { outcomeOf, ToolgateError } from "../../src/contracts/index.js";
 import { OK, operation, propose, query } from "../conformance/ledger-world.js";
 import { hosts } from "./hosts.js";
 
-const at = hosts();
+const at = hosts({ own: true });
 const LONG = process.env.LONG_TESTS === "1";
 
 describe.skipIf(process.env.DATABASE_URL)("a server that is killed (C144, F05)", () => {

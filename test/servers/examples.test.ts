@@ -3,7 +3,7 @@
 import { expect, test } from "vitest";
 import { deployServer } from "../../servers/deploy-server.js";
 import { docsServer } from "../../servers/docs-server.js";
-import { libraryServer } from "../../servers/library-server.js";
+import { libraryServer } from "./programs/library-server.js";
 import { servers } from "./started.js";
 
 const { start, log } = servers();

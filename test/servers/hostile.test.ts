@@ -2,7 +2,7 @@
 
 import { writeFileSync } from "node:fs";
 import { expect, test, vi } from "vitest";
-import { hostileConfig } from "../../servers/hostile-config.js";
+import { hostileConfig } from "./programs/hostile-config.js";
 import { servers } from "./started.js";
 
 const { start, hostile, log, logPath } = servers();

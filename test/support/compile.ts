@@ -2,7 +2,7 @@
 // What runs is the same code; only the compiler's work is done once.
 
 import { copyFileSync, mkdirSync, readdirSync, rmSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
@@ -11,7 +11,7 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 const compiled = (): string =>
   (process.env.TOOLGATE_TEST_COMPILED ??= join(root, `node_modules/.cache/toolgate-test-${process.pid}`));
 
-/** The compiled file of `servers/<name>.ts`. */
+/** The compiled file of `servers/<name>.ts` or of `test/servers/programs/<name>.ts`. */
 export function serverFile(name: string): string {
   return join(compiled(), "servers", `${name}.js`);
 }
@@ -31,8 +31,9 @@ export function commandFile(): string {
   return join(compiled(), "bin/cli/main.js");
 }
 
-/** Runs once per test run. */
+/** Runs once per test run, whichever of the projects that need it comes first. */
 export async function setup(): Promise<void> {
+  if (process.env.TOOLGATE_TEST_COMPILED !== undefined) return;
   mkdirSync(compiled(), { recursive: true });
   const common = { format: "esm", platform: "node", target: "node20", logLevel: "error" } as const;
   const bundled = {
@@ -44,7 +45,11 @@ export async function setup(): Promise<void> {
   };
   await build({
     ...common,
-    entryPoints: sources("servers"),
+    entryPoints: Object.fromEntries(
+      ["servers", "test/servers/programs"].flatMap((folder) =>
+        sources(folder).map((path) => [relative(join(root, folder), path).replace(/\.ts$/u, ""), path]),
+      ),
+    ),
     outdir: join(compiled(), "servers"),
     ...bundled,
   });

@@ -33,7 +33,7 @@ export interface TestPostgres {
 
 export async function startPostgres(): Promise<TestPostgres> {
   const { DATABASE_URL } = process.env;
-  return DATABASE_URL ? named(DATABASE_URL) : embedded();
+  return DATABASE_URL ? namedPostgres(DATABASE_URL) : embedded();
 }
 
 async function embedded(): Promise<TestPostgres> {
@@ -84,7 +84,8 @@ async function embedded(): Promise<TestPostgres> {
   };
 }
 
-function named(url: string): TestPostgres {
+/** A server that somebody else started. `stop` drops what was made on it. */
+export function namedPostgres(url: string): TestPostgres {
   const of = (database?: string) => {
     const there = new URL(url);
     if (database !== undefined) there.pathname = `/${database}`;
@@ -92,7 +93,7 @@ function named(url: string): TestPostgres {
   };
   const databases = maker(of);
   const refuse = async () => {
-    throw new Error("the server that DATABASE_URL names is not ended by a test");
+    throw new Error("a server that this test did not start is not ended by it");
   };
   return {
     own: false,

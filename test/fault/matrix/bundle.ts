@@ -39,7 +39,7 @@ export async function bundle(mutant?: Mutant): Promise<Bundle> {
   });
   const missed = mutant?.changes.filter((change) => !replaced.has(change.file)) ?? [];
   if (missed.length > 0) throw new Error(`${mutant?.name}: ${missed[0]?.file} is not part of the host`);
-  await build({ ...common, entryPoints: { server: join(root, "servers/faults.ts") } });
+  await build({ ...common, entryPoints: { server: join(root, "test/servers/programs/faults.ts") } });
   copyFileSync(join(root, "src/adapters/schema/worker.mjs"), join(folder, "worker.mjs"));
   return {
     host: join(folder, "host.js"),

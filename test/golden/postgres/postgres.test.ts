@@ -9,14 +9,14 @@ import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
 import type { BaseMessage } from "@langchain/core/messages";
 import { Command } from "@langchain/langgraph";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { readLog } from "../../../servers/log.js";
 import { openPostgres } from "../../../src/adapters/postgres/open.js";
 import { SCHEMA_VERSION } from "../../../src/adapters/postgres/schema.js";
 import { createOwner } from "../../../src/adapters/process/owner.js";
 import { STATE_VERSION } from "../../../src/graph/state.js";
 import { createToolgate, type Toolgate } from "../../../src/index.js";
-import { startPostgres, type TestPostgres } from "../../support/postgres.js";
+import { onePostgres } from "../../support/one-postgres.js";
 import { formatProblems } from "../../support/provider-format.js";
 import { serverCommand } from "../../support/rpc.js";
 import { goldenConfig, goldenModel, OPENED_AT, say, thread, WRITTEN_AT } from "../world.js";
@@ -31,22 +31,16 @@ const about = (version: string) => JSON.parse(readFileSync(join(here, version, "
 const bytesOf = (version: string) => gunzipSync(readFileSync(join(here, version, "store.json.gz")));
 const dumpOf = (version: string): Dump => JSON.parse(bytesOf(version).toString("utf8"));
 
-let server: TestPostgres;
+const server = onePostgres();
 let folder = "";
 let url = "";
 let closing: (() => Promise<void>)[] = [];
 const log = (...names: Parameters<typeof readLog>[1][]) => readLog(join(folder, "server.jsonl"), ...names);
 const sent = () => log("accepted").map((event) => [event.tool, (event.arguments as { text: string }).text]);
 
-beforeAll(async () => {
-  server = await startPostgres();
-});
-afterAll(async () => {
-  await server?.stop();
-});
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), "toolgate-golden-"));
-  url = await server.freshSchema();
+  url = await server().freshSchema();
 });
 afterEach(async () => {
   for (const close of closing) await close();

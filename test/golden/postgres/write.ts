@@ -24,7 +24,7 @@ import { goldenConfig, goldenModel, say, THREADS, thread, WRITTEN_AT } from "../
 import { connected, type Dump, dumped } from "./dump.js";
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));
-const command = { command: process.execPath, args: ["--import", "tsx", "servers/hostile.ts"], cwd: root };
+const command = { command: process.execPath, args: ["--import", "tsx", "test/servers/programs/hostile.ts"], cwd: root };
 const target = join(root, "test/golden/postgres", `p${SCHEMA_VERSION}`);
 
 async function write(url: string): Promise<Dump> {

@@ -14,6 +14,8 @@ export interface Wire {
   writeHalf(message: string): Promise<void>;
   /** Text that is no message, framed as one. */
   noise(text: string): Promise<void>;
+  /** Ends the server without a word: by SIGKILL of its process, or by `process.exit(code)`. */
+  die(by: "SIGKILL" | "exit", code?: number): void;
   /** HTTP only. */
   status?(status: number, headers: Record<string, string>, body: string): Promise<void>;
   drop?(headers: boolean): Promise<void>;
@@ -52,9 +54,9 @@ function isObject(value: unknown): value is Record<string, unknown> {
 }
 
 /** Ends this process without a word. */
-export function die(by: "SIGKILL" | "exit"): never {
+export function endProcess(by: "SIGKILL" | "exit", code = 1): never {
   if (by === "SIGKILL") process.kill(process.pid, "SIGKILL");
-  return process.exit(1);
+  return process.exit(code);
 }
 
 /** Lines that are no protocol, then one of `bytes`. */

@@ -2,10 +2,10 @@
 // Calls are in hostile-calls.ts, the words in hostile-wire.ts.
 
 import { setTimeout as delay } from "node:timers/promises";
+import type { ServerEvent, ServerLog } from "../../../servers/log.js";
 import { type HostileCalls, hostileCalls } from "./hostile-calls.js";
 import type { HostileConfig, Page } from "./hostile-config.js";
-import { answerText, die, type Received, type ReplyParts, uncached, type Wire } from "./hostile-wire.js";
-import type { ServerLog } from "./log.js";
+import { answerText, type Received, type ReplyParts, uncached, type Wire } from "./hostile-wire.js";
 
 type Rpc = { id?: unknown; method?: string; params?: Record<string, unknown>; result?: unknown; error?: unknown };
 
@@ -25,10 +25,11 @@ export interface HostileCore {
 const serverInfoKey = "io.modelcontextprotocol/serverInfo";
 const subscriptionKey = "io.modelcontextprotocol/subscriptionId";
 
-export function hostileCore(config: HostileConfig, log: ServerLog, logPath: string | undefined): HostileCore {
+/** `effects` gives what the log says was done so far. */
+export function hostileCore(config: HostileConfig, log: ServerLog, effects: () => readonly ServerEvent[]): HostileCore {
   const modern = config.protocol === "2026-07-28";
   const listeners = new Map<Wire, unknown>();
-  const calls = hostileCalls(config, log, logPath, announce);
+  const calls = hostileCalls(config, log, effects, announce);
   let walks = 0;
   let announced = 0;
 
@@ -61,7 +62,7 @@ export function hostileCore(config: HostileConfig, log: ServerLog, logPath: stri
         ? { error: start.error }
         : { result: start?.do === "result" ? start.result : { ...body, ...instructions } };
     await wire.write(answerText(config.protocol, id, reply, uncached));
-    if (start?.do === "exit" && start.after === "initialize") process.exit(start.code);
+    if (start?.do === "exit" && start.after === "initialize") wire.die("exit", start.code);
     return "done";
   }
 
@@ -76,7 +77,10 @@ export function hostileCore(config: HostileConfig, log: ServerLog, logPath: stri
     const template = pages[Math.min(walk.page, pages.length - 1)] as Page;
     const page = JSON.parse(JSON.stringify(template).replaceAll("{{n}}", String(walk.page + 1))) as Page;
     await delay(page.ms);
-    if (page.die !== undefined) die(page.die);
+    if (page.die !== undefined) {
+      wire.die(page.die);
+      return "open";
+    }
     if (page.silent) return "open";
     if (page.status !== undefined && wire.status !== undefined) {
       await wire.status(page.status, {}, "");
@@ -87,7 +91,7 @@ export function hostileCore(config: HostileConfig, log: ServerLog, logPath: stri
     const reply = { result: { tools: page.tools, ...cursors }, resultText, error };
     await wire.write(answerText(config.protocol, id, reply, uncached));
     const start = config.duringStart;
-    if (start?.do === "exit" && start.after === "list") process.exit(start.code);
+    if (start?.do === "exit" && start.after === "list") wire.die("exit", start.code);
     await announce();
     return "done";
   }

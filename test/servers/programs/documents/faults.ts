@@ -21,7 +21,7 @@
 
 import { constants, openSync, readlinkSync, readSync } from "node:fs";
 import { basename } from "node:path";
-import { type Io, nodeIo } from "./io.js";
+import { type Io, nodeIo } from "../../../../servers/documents/io.js";
 
 const steps = [
   "take",

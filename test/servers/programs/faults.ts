@@ -17,7 +17,7 @@
 // It ends when stdin ends, whatever it holds. So what the log says of an operation then is final: there is one way in.
 
 import { createInterface } from "node:readline";
-import { openLog, operationIdOf, readLog } from "./log.js";
+import { openLog, operationIdOf, readLog } from "../../../servers/log.js";
 
 const PLACES = ["accepted", "effect", "half", "answered"] as const;
 type Place = (typeof PLACES)[number];

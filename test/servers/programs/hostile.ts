@@ -2,17 +2,17 @@
 //
 // Env: HOSTILE (JSON), HOSTILE_FILE, HOSTILE_PROTOCOL, SERVER_LOG. The keys are documented in hostile-config.ts.
 //
-//   HOSTILE='{"calls":{"act":{"do":"dieAfter"}}}' SERVER_LOG=log.jsonl node --import tsx servers/hostile.ts
+//   HOSTILE='{"calls":{"act":{"do":"dieAfter"}}}' SERVER_LOG=log.jsonl node --import tsx test/servers/programs/hostile.ts
 //
 // It ends when stdin ends and nothing is running any more, unless it is `stubborn`.
 
 import { createInterface } from "node:readline";
 import { setTimeout as delay } from "node:timers/promises";
+import { openLog, readLog } from "../../../servers/log.js";
 import { startGrandchild } from "./grandchild.js";
 import { hostileConfig } from "./hostile-config.js";
 import { hostileCore, type Walk } from "./hostile-core.js";
-import { noise, type Wire } from "./hostile-wire.js";
-import { openLog } from "./log.js";
+import { endProcess, noise, type Wire } from "./hostile-wire.js";
 
 const config = hostileConfig(process.env, "stdio");
 const log = openLog(process.env.SERVER_LOG);
@@ -41,12 +41,14 @@ const wire: Wire = {
   },
   writeHalf: (message) => out(message.slice(0, message.length / 2)),
   noise: (text) => out(`${text}\n`),
+  die: endProcess,
 };
 
 if (config.grandchild !== undefined) await startGrandchild(config.grandchild, config.lifeMs, log);
 if (config.duringStart?.do === "noise") await noise(config.duringStart, wire);
 
-const core = hostileCore(config, log, process.env.SERVER_LOG);
+const { SERVER_LOG = "" } = process.env;
+const core = hostileCore(config, log, () => readLog(SERVER_LOG, "effect"));
 const walk: Walk = { list: 0, page: 0 };
 if (config.protocol === "2025-11-25") core.listen(wire);
 

@@ -1,7 +1,7 @@
 // A process that a hostile server starts and forgets. It is in the server's process group, so ending the group ends it.
 
 import { spawn } from "node:child_process";
-import type { ServerLog } from "./log.js";
+import type { ServerLog } from "../../../servers/log.js";
 
 /** Starts it and resolves once it runs and its pid is in the log. It ends itself after `lifeMs`. */
 export async function startGrandchild(

@@ -1,8 +1,8 @@
 // What a thread costs on disk, on a short run of the measurements in `bench/`. Times are measured there, on a quiet machine.
 
 import { describe, expect, test } from "vitest";
-import { measureCalls, measureTurns } from "../bench/measure.js";
-import { serverFile } from "./support/compile.js";
+import { measureCalls, measureTurns } from "../../bench/measure.js";
+import { serverFile } from "../support/compile.js";
 
 const untimed = { pairs: 0, server: { command: process.execPath, args: [serverFile("hostile")] } };
 /** What one costs on a short run (22 and 17 KB with 20 tools, 24 and 19 KB with 1,000), with a margin. */

@@ -4,9 +4,9 @@
 //   H2. A cancel is logged and has no other consequence.
 
 import { setTimeout as delay } from "node:timers/promises";
+import { operationIdOf, type ServerEvent, type ServerLog } from "../../../servers/log.js";
 import type { Behaviour, HostileConfig } from "./hostile-config.js";
-import { answerText, die, noise, type Received, type ReplyParts, type Wire } from "./hostile-wire.js";
-import { operationIdOf, readLog, type ServerLog } from "./log.js";
+import { answerText, noise, type Received, type ReplyParts, type Wire } from "./hostile-wire.js";
 
 type CallFacts = { n: number; tool: string; arguments: unknown; operationId?: string };
 type Asked = { id: unknown; facts: CallFacts; wire: Wire; meta: unknown };
@@ -24,11 +24,11 @@ export interface HostileCalls {
 
 const done = { content: [{ type: "text", text: "done" }] };
 
-/** `accepted` runs between the log of a call and its behaviour. */
+/** `effects` gives what the log says was done so far. `accepted` runs between the log of a call and its behaviour. */
 export function hostileCalls(
   config: HostileConfig,
   log: ServerLog,
-  logPath: string | undefined,
+  effects: () => readonly ServerEvent[],
   accepted: () => Promise<void>,
 ): HostileCalls {
   const running = new Map<unknown, CallFacts>();
@@ -59,7 +59,7 @@ export function hostileCalls(
   }
 
   function effect(facts: CallFacts): void {
-    const before = logPath === undefined || !config.idempotent ? [] : readLog(logPath, "effect");
+    const before = config.idempotent ? effects() : [];
     const repeated = facts.operationId !== undefined && before.some((e) => e.operationId === facts.operationId);
     if (!repeated) log({ event: "effect", ...facts });
   }
@@ -98,15 +98,18 @@ export function hostileCalls(
         await progress(behaviour, meta, wire);
         return finish(reply(behaviour));
       case "dieBefore":
-        return die(behaviour.by);
+        wire.die(behaviour.by);
+        return "open";
       case "dieAfter":
         act();
         await delay(behaviour.ms);
-        return die(behaviour.by);
+        wire.die(behaviour.by);
+        return "open";
       case "halfLine":
         act();
         await wire.writeHalf(text("done"));
-        return die(behaviour.by);
+        wire.die(behaviour.by);
+        return "open";
       case "noise":
         act();
         await noise(behaviour, wire);
@@ -146,8 +149,7 @@ export function hostileCalls(
         return finish(text(JSON.stringify({ env: process.env, argv: process.argv, cwd: process.cwd() })));
       case "lookup": {
         const wanted = (facts.arguments as Record<string, unknown> | undefined)?.[behaviour.argument];
-        const effects = logPath === undefined ? [] : readLog(logPath, "effect");
-        const happened = effects.some(({ operationId }) => operationId !== undefined && operationId === wanted);
+        const happened = effects().some(({ operationId }) => operationId !== undefined && operationId === wanted);
         return finish(answer({ result: happened ? behaviour.happened : behaviour.absent }));
       }
       case "status": {

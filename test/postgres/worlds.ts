@@ -8,7 +8,7 @@ import { createLedger } from "../../src/ledger/ledger.js";
 import type { Ledger, LedgerDeps } from "../../src/ledger/port.js";
 import type { Store } from "../../src/ledger/tables.js";
 import type { ResultStore } from "../../src/observation/results.js";
-import { startPostgres, type TestPostgres } from "../support/postgres.js";
+import { onePostgres } from "../support/one-postgres.js";
 
 const EMPTY = `DO $$ DECLARE name text; BEGIN
   FOR name IN SELECT tablename FROM pg_tables WHERE schemaname = current_schema()
@@ -24,16 +24,14 @@ export interface PostgresWorlds {
 }
 
 export function postgresWorlds(): PostgresWorlds {
-  let server: TestPostgres;
+  const server = onePostgres();
   let connection: Connection;
   beforeAll(async () => {
-    server = await startPostgres();
-    connection = connect(await server.freshSchema());
+    connection = connect(await server().freshSchema());
     await connection.ready();
   });
   afterAll(async () => {
     await connection?.close();
-    await server?.stop();
   });
   const store = async ({ now }: LedgerDeps) => {
     await connection.query(EMPTY);

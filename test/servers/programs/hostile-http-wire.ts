@@ -2,7 +2,7 @@
 
 import type { ServerResponse } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
-import type { Wire } from "./hostile-wire.js";
+import { endProcess, type Wire } from "./hostile-wire.js";
 
 export interface HttpWire extends Wire {
   status(status: number, headers: Record<string, string>, body: string): Promise<void>;
@@ -47,6 +47,7 @@ export function httpWire(
       await delay(ms);
       await out(message.subarray(at));
     },
+    die: endProcess,
     writeHalf: (message) => {
       const bytes = frame(message);
       return out(bytes.subarray(0, bytes.length / 2));

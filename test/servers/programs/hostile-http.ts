@@ -10,19 +10,20 @@
 import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { text as textOf } from "node:stream/consumers";
+import { openLog, readLog } from "../../../servers/log.js";
 import { hostileConfig } from "./hostile-config.js";
 import { hostileCore, type Walk } from "./hostile-core.js";
 import { httpWire } from "./hostile-http-wire.js";
 import type { Wire } from "./hostile-wire.js";
 import { endWithStdin, listen } from "./listen.js";
-import { openLog } from "./log.js";
 
 const config = hostileConfig(process.env, "http");
 const log = openLog(process.env.SERVER_LOG);
 log({ event: "started", pid: process.pid });
 if (config.duringStart?.do === "exit" && config.duringStart.after === "spawn") process.exit(config.duringStart.code);
 
-const core = hostileCore(config, log, process.env.SERVER_LOG);
+const { SERVER_LOG = "" } = process.env;
+const core = hostileCore(config, log, () => readLog(SERVER_LOG, "effect"));
 const modern = config.protocol === "2026-07-28";
 const stateful = !modern && config.http.session === "stateful";
 const sessions = new Map<string, Walk>();

@@ -15,11 +15,11 @@ import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
-import { deployServer } from "./deploy-server.js";
-import { docsServer } from "./docs-server.js";
+import { deployServer } from "../../../servers/deploy-server.js";
+import { docsServer } from "../../../servers/docs-server.js";
+import { type ServedTools, sdkServer } from "../../../servers/sdk.js";
 import { libraryServer } from "./library-server.js";
 import { endWithStdin, listen } from "./listen.js";
-import { type ServedTools, sdkServer } from "./sdk.js";
 
 const { HTTP_SERVES = "docs", HTTP_FORMAT = "sse", HTTP_TOKEN } = process.env;
 const served = servedBy(HTTP_SERVES);

@@ -1,8 +1,8 @@
 // The tools of the library service; the env variables are described in library.ts.
 
 import type { Tool } from "@modelcontextprotocol/sdk/types.js";
-import { openLog } from "./log.js";
-import { counter, type ServedTool, type ServedTools, text } from "./sdk.js";
+import { openLog } from "../../../servers/log.js";
+import { counter, type ServedTool, type ServedTools, text } from "../../../servers/sdk.js";
 
 export function libraryServer(env: Readonly<Record<string, string | undefined>>): ServedTools {
   const wanted = (env.LIBRARY_EXTRA ?? "").split(",").filter((name) => name !== "");

@@ -8,7 +8,7 @@
 //
 // It ends when stdin ends, after what is running.
 
+import { serveStdio } from "../../../servers/sdk.js";
 import { libraryServer } from "./library-server.js";
-import { serveStdio } from "./sdk.js";
 
 await serveStdio(libraryServer(process.env));

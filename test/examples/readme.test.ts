@@ -7,10 +7,10 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { parseStrictJson } from "../src/adapters/config/json.js";
-import { commandFile, serverFile, sourceFile } from "./support/compile.js";
+import { parseStrictJson } from "../../src/adapters/config/json.js";
+import { commandFile, serverFile, sourceFile } from "../support/compile.js";
 
-const root = fileURLToPath(new URL("..", import.meta.url));
+const root = fileURLToPath(new URL("../..", import.meta.url));
 const readme = readFileSync(join(root, "README.md"), "utf8");
 const scripts = (JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { scripts: Record<string, string> })
   .scripts;
@@ -57,7 +57,7 @@ describe("README", () => {
   test("every npm script it names exists", () => {
     const named = [...readme.matchAll(/npm run ([a-z:-]+)/gu)].map((match) => match[1] as string);
     expect(named.filter((name) => scripts[name] === undefined)).toEqual([]);
-    expect(scripts["test"]).toBe("vitest run");
+    expect(scripts["test"]).toBe("vitest run --project daily");
   });
 
   test("every file it links to or names in a command exists", () => {

@@ -1,0 +1,20 @@
+import { describe, expect, it } from "vitest";
+import { resultsSuite } from "../conformance/results.js";
+import { postgresWorlds } from "./worlds.js";
+
+const postgres = postgresWorlds();
+
+resultsSuite("Postgres results", postgres.results);
+
+describe("Postgres results", () => {
+  it("R1 keeps equal bodies once, compressed", async () => {
+    const results = await postgres.results();
+    const body = "a line of a very repetitive log\n".repeat(5_000);
+    const { ref } = await results.put("t1", body);
+    await results.put("t2", body);
+    const stored = await postgres.connection().query("SELECT length(body) AS bytes FROM toolgate_bodies");
+    expect(stored).toHaveLength(1);
+    expect(stored[0]?.bytes).toBeLessThan(2_000);
+    expect(await results.read("t1", ref)).toBe(body);
+  });
+});
