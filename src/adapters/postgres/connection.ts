@@ -11,7 +11,7 @@
 //                          however long that failure took to be told.
 
 import pg from "pg";
-import { ToolgateError } from "../../contracts/index.js";
+import { sha256, ToolgateError } from "../../contracts/index.js";
 import { isSound, kindOf, storeFailed } from "./failure.js";
 import { migrate, type Session } from "./schema.js";
 
@@ -47,9 +47,28 @@ export interface Connection {
   patience(): (error: unknown) => Promise<void>;
   /** Migrates, once. (postgres-connection-3) */
   ready(): Promise<void>;
+  /** A statement as the driver is given it: with a name where statements are prepared. */
+  statement(text: string, values: readonly unknown[]): NamedStatement;
   /** Runs several statements on one connection, which is given up when one fails. */
   session<T>(run: (session: Session) => Promise<T>): Promise<T>;
   close(): Promise<void>;
+}
+
+/** A statement for the driver. The same text has the same name. */
+export interface NamedStatement {
+  readonly text: string;
+  readonly values: unknown[];
+  readonly name?: string;
+}
+
+function naming(prepared: boolean): Connection["statement"] {
+  const names = new Map<string, string>();
+  return (text, values) => {
+    if (!prepared) return { text, values: [...values] };
+    const name = names.get(text) ?? `toolgate_${sha256(text).slice(0, 32)}`;
+    names.set(text, name);
+    return { text, values: [...values], name };
+  };
 }
 
 /** Told each statement of ledger and results, for those who count. **Contract:** must not throw. */
@@ -64,11 +83,18 @@ export interface ConnectionOptions {
   readonly answerMs?: number;
   /** Milliseconds from its first failure on within which what fails is tried again. @default 5000 */
   readonly patienceMs?: number;
+  /**
+   * Names each statement, so that a connection plans it once. Only where no pooler in transaction mode stands between, which
+   * would give the next statement another connection. @default false
+   */
+  readonly prepared?: boolean;
   readonly heard?: Heard;
 }
 
 export function connect(url: string, options: ConnectionOptions = {}): Connection {
-  const { max = CONNECTIONS, maxUses, answerMs = ANSWER_MS, patienceMs = PATIENCE_MS, heard } = options;
+  const { max = CONNECTIONS, maxUses, answerMs = ANSWER_MS, patienceMs = PATIENCE_MS, prepared = false } = options;
+  const { heard } = options;
+  const statement = naming(prepared);
   const secrets = secretsOf(url);
   const pool = new pg.Pool({
     connectionString: url,
@@ -132,7 +158,7 @@ export function connect(url: string, options: ConnectionOptions = {}): Connectio
     heard?.(text, values);
     let sound = true;
     try {
-      const asked = { text, values: [...values], query_timeout: answerMs };
+      const asked = { ...statement(text, values), query_timeout: answerMs };
       return (await client.query(asked)).rows as Cells[];
     } catch (error) {
       sound = isSound(error);
@@ -155,6 +181,7 @@ export function connect(url: string, options: ConnectionOptions = {}): Connectio
     patience,
     ready,
     session,
+    statement,
     query: (text, values) => again(() => once(text, values)),
     close: () => {
       closed ??= pool.end();
