@@ -2,7 +2,6 @@
 
 import { onDemand, oneLine, ToolgateError, type ToolsReport } from "../../contracts/index.js";
 import type { Toolgate } from "../../index.js";
-import { reportTools } from "../../report/report.js";
 import { EXIT } from "../exit.js";
 import type { Context, Outcome } from "../io.js";
 import { withToolgate } from "../open.js";
@@ -10,7 +9,7 @@ import { blocks, lines, table } from "../show.js";
 
 /** The tools as they are now, or those of a snapshot that was shown to a model. */
 export function tools(context: Context, snapshotId: string | undefined): Promise<Outcome> {
-  return withToolgate(context, {}, async ({ toolgate }) => {
+  return withToolgate(context, { starts: snapshotId === undefined }, async ({ toolgate }) => {
     const report = snapshotId === undefined ? await listed(toolgate) : await stored(toolgate, snapshotId);
     return { value: report, text: showTools(report), exitCode: EXIT.done };
   });
@@ -29,6 +28,7 @@ async function listed({ host }: Toolgate): Promise<ToolsReport> {
       "mend that server, or set `catalog.onInvalid` to `withhold` to go on without the tool",
     );
   await host.catalog.publish(assembled.snapshot);
+  const { reportTools } = await import("../../report/report.js");
   const report = reportTools(host, assembled.snapshot);
   const later = waiting.map((name) => ({ name, status: "not_connected" as const, protocol: null, toolCount: 0 }));
   return { ...report, servers: [...report.servers, ...later] };
@@ -42,6 +42,7 @@ async function stored({ host }: Toolgate, snapshotId: string): Promise<ToolsRepo
       `there is no snapshot \`${snapshotId}\``,
       "a run's report names its snapshot; without --snapshot the servers are listed now",
     );
+  const { reportTools } = await import("../../report/report.js");
   return reportTools(host, snapshot);
 }
 
