@@ -23,7 +23,7 @@ export async function run(context: Context, question: string | undefined, option
   checkQuestion(question, thread);
   const threadId = thread ?? context.io.newId();
   return withToolgate(context, { model, seals: true, starts: question !== undefined }, async (opened) => {
-    const { requireThread, takeTurn } = await import("../turn.js");
+    const { requireThread, takeTurn } = await import("../turn.js"); // loads LangChain, while the servers start
     if (question === undefined) await requireThread(opened, threadId);
     if (!context.options.json) context.note(`thread: ${oneLine(threadId)}`); // shown at once, so that a killed run can be continued
     let turn = await takeTurn(opened, threadId, question);

@@ -1,6 +1,6 @@
 // `toolgate tools`: what the servers offer, and what the host decides about it.
 
-import { onDemand, oneLine, ToolgateError, type ToolsReport } from "../../contracts/index.js";
+import { onDemand, oneLine, ToolgateError, type ToolSnapshot, type ToolsReport } from "../../contracts/index.js";
 import type { Toolgate } from "../../index.js";
 import { EXIT } from "../exit.js";
 import type { Context, Outcome } from "../io.js";
@@ -28,8 +28,7 @@ async function listed({ host }: Toolgate): Promise<ToolsReport> {
       "mend that server, or set `catalog.onInvalid` to `withhold` to go on without the tool",
     );
   await host.catalog.publish(assembled.snapshot);
-  const { reportTools } = await import("../../report/report.js");
-  const report = reportTools(host, assembled.snapshot);
+  const report = await reported(host, assembled.snapshot);
   const later = waiting.map((name) => ({ name, status: "not_connected" as const, protocol: null, toolCount: 0 }));
   return { ...report, servers: [...report.servers, ...later] };
 }
@@ -42,6 +41,11 @@ async function stored({ host }: Toolgate, snapshotId: string): Promise<ToolsRepo
       `there is no snapshot \`${snapshotId}\``,
       "a run's report names its snapshot; without --snapshot the servers are listed now",
     );
+  return reported(host, snapshot);
+}
+
+/** What makes the report is loaded here, because it loads LangChain, and the servers start before that. */
+async function reported(host: Toolgate["host"], snapshot: ToolSnapshot): Promise<ToolsReport> {
   const { reportTools } = await import("../../report/report.js");
   return reportTools(host, snapshot);
 }
