@@ -11,7 +11,6 @@ const WHOLE = [
   "examples",
   "fault",
   "golden",
-  "graph",
   "hostile",
   "servers",
   "simulate/mutants",
