@@ -7,6 +7,7 @@ import { defineConfig } from "vitest/config";
 const WHOLE = [
   "cases",
   "cli",
+  "cost",
   "documents",
   "examples",
   "fault",

@@ -1,10 +1,10 @@
 // A whole agent to measure: `createToolgate`, a real server process that lists as many tools as asked, a scripted model
 // and a SQLite store in a folder of its own.
 //
-//   B1. No two calls have equal arguments or results: nothing is stored once that in use would be stored each time.
-//   B2. The scripted model reads the whole conversation to find its place; a real one runs elsewhere. The time spent in
-//       it is kept apart (`model.ms`) and taken off. LangChain's own work for a request is not.
-//   B3. Bytes are those of every file in the store's folder, with the write-ahead log written back.
+// No two calls have equal arguments or results: otherwise the store would keep once what it keeps each time in use. The
+// scripted model reads the whole conversation to find its place, and a real one runs elsewhere, so the time spent in it is
+// kept apart (`model.ms`) and taken off; LangChain's own work for a request is not. Bytes are those of every file in the
+// store's folder, after the write-ahead log was written back.
 
 import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -45,7 +45,7 @@ export interface Measured {
   readonly model: TimedModel;
   /** Bytes of the database as it stands, read by a connection of its own. */
   bytes(): number;
-  /** Closes the agent, and says how many bytes are left on disk. (B3) */
+  /** Closes the agent, and says how many bytes are left on disk. */
   close(): Promise<number>;
   /** Closes what is open and removes the folder. */
   remove(): Promise<void>;
@@ -96,7 +96,7 @@ export async function startAgent(
   };
 }
 
-/** The scripted model with a stopwatch, and without its memory of every request. (B2) */
+/** The scripted model with a stopwatch, and without its memory of every request. */
 export class TimedModel extends ScriptedModel {
   ms = 0;
   /** Awaited before each answer. */
@@ -114,7 +114,7 @@ export class TimedModel extends ScriptedModel {
   }
 }
 
-/** The model's n-th step that calls the tool. (B1) */
+/** The model's n-th step that calls the tool. */
 export function callStep(...numbers: readonly number[]): ScriptStep {
   return { calls: numbers.map((n) => ({ name: ALIAS, args: { query: prose(40, n) } })) };
 }

@@ -1,8 +1,7 @@
 // Measuring: many user turns of one call, or many calls within one user turn, and what they cost as they become many.
 //
-//   T1. Late is timed against early alternately, early on a second, equal agent with a store and a server of its own:
-//       what else the machine does meanwhile weighs on both alike.
-//   T2. A run that was cut short or refused fails: it must not pass for a cheap one.
+// Late calls are timed in turns with early ones, the early ones on a second, equal agent with a store and a server of its
+// own, so that whatever else the machine does meanwhile weighs on both alike.
 
 import type { ScriptStep } from "../src/testing.js";
 import { type Case, callStep, type Measured, type ServerCommand, startAgent } from "./agent.js";
@@ -64,7 +63,7 @@ const THREAD = { configurable: { thread_id: "bench" }, durability: "sync" as con
 interface Steps {
   readonly agent: Measured;
   next(): Promise<Sample>;
-  /** Lets the run end, after its last step. (T2) */
+  /** Lets the run end, after its last step. */
   end(): Promise<void>;
 }
 
@@ -93,7 +92,7 @@ async function measure(
       const short = await begin(before + pairs);
       for (let n = 0; n < before; n++) await short.next();
       for (let n = 0; n < pairs; n++) {
-        early.push(await short.next()); // T1
+        early.push(await short.next());
         late.push(await long.next());
       }
       await short.end();
@@ -171,7 +170,7 @@ function deferred<T>(): { readonly promise: Promise<T>; readonly resolve: (value
   return { promise, resolve };
 }
 
-/** T2 */
+/** A run that was cut short or refused fails: it must not pass for a cheap one. */
 function expectOk(messages: readonly unknown[], expected: number): void {
   const { status } = (messages.at(-2) ?? {}) as { status?: unknown };
   if (messages.length === expected && status === "success") return;

@@ -1,16 +1,19 @@
 // Many threads at once on one Postgres, five allowed writes each, through a whole agent with one real server over stdio:
 // writes a second, the time of a call and of a turn, and the ledger's statements for each call.
 //
-//   npx tsx bench/postgres.ts [--threads 50] [--writes 5]
+//   npx tsx bench/postgres.ts [--threads 50] [--writes 5] [--rounds 5] [--old DIR]
 //
-//   P1. A thread is one turn; each of its writes is a response of the model of its own. The scripted model takes no time.
-//   P2. Effects are counted in the server's own log: each operation has one, or the run fails.
-//   P3. Statements stand beside the method of the ledger that sent them (statements.ts). What was stored, the database says.
-//   P4. It ends by `process.exit`: embedded Postgres ends a process that ends by itself, with 0.
+// Then the same load by the public door alone, in processes of their own: all statements of a call, and with `--old` the
+// writes a second of this checkout against those of another one, in turns (postgres-pairs.ts). The default is five rounds
+// with `--old` and one without.
+//
+// A thread is one turn, and each of its writes is a response of the model of its own; the scripted model takes no time.
+// Effects are counted in the server's own log: the run fails where an operation has none or two. Statements stand beside
+// the method of the ledger that sent them (statements.ts); how many of them were stored is asked of the database.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { availableParallelism, loadavg, tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import pg from "pg";
@@ -21,6 +24,7 @@ import { outcomeOf } from "../src/contracts/index.js";
 import { createToolgate } from "../src/index.js";
 import { scriptedModel } from "../src/testing.js";
 import { startPostgres } from "../test/support/postgres.js";
+import { measurePairs } from "./postgres-pairs.js";
 import { type Count, counter, LAST_ANSWER, OF_A_CALL } from "./statements.js";
 
 /** Statements of the ledger that are stored, for each call. */
@@ -28,10 +32,19 @@ const MOST_STORED = 4;
 const TRIGGER = "mcp__deploy__trigger";
 
 const { values } = parseArgs({
-  options: { threads: { type: "string", default: "50" }, writes: { type: "string", default: "5" } },
+  options: {
+    threads: { type: "string", default: "50" },
+    writes: { type: "string", default: "5" },
+    rounds: { type: "string" },
+    old: { type: "string" },
+  },
 });
-const [threads, writes] = [Number(values.threads), Number(values.writes)];
-if (!(threads >= 1) || !(writes >= 1)) throw new Error("give at least one thread and one write");
+const [threads, writes, rounds] = [
+  Number(values.threads),
+  Number(values.writes),
+  Number(values.rounds ?? (values.old === undefined ? 1 : 5)),
+];
+if (!(threads >= 1) || !(writes >= 1) || !(rounds >= 1)) throw new Error("give at least one thread, write and round");
 const ids = Array.from({ length: threads }, (_, n) => `thread-${n}`);
 
 interface Run {
@@ -176,11 +189,13 @@ const folder = mkdtempSync(join(tmpdir(), "toolgate-bench-"));
 const server = await startPostgres();
 let kept = false;
 try {
-  kept = report(await measure(await server.freshDatabase(), join(folder, "server.jsonl")));
+  const detailed = report(await measure(await server.freshDatabase(), join(folder, "server.jsonl")));
+  const old = values.old === undefined ? undefined : resolve(values.old);
+  kept = (await measurePairs(server, folder, { threads, writes, rounds, old })) && detailed;
 } catch (error) {
   console.error(error);
 } finally {
   await server.stop();
   rmSync(folder, { recursive: true, force: true });
 }
-process.exit(kept ? 0 : 1); // P4
+process.exit(kept ? 0 : 1); // embedded Postgres ends a process that ends by itself, with 0

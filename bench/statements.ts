@@ -1,9 +1,8 @@
 // What a ledger on Postgres asks of its database: each statement is put down to the call of the ledger that sent it.
 //
-//   C1. A call's first statement that writes is its own; one after that was sent because the one before was not stored:
-//       another writer of the thread was first, or the answer was lost.
-//   C2. What was stored, the database is asked: each stored statement makes one new version of its thread, and so does each
-//       heartbeat that found a thread to hold.
+// A call's first statement that writes is its own; one after that was sent because the one before was not stored: another
+// writer of the thread was first, or the answer was lost. What was stored is asked of the database: each stored statement
+// makes one new version of its thread, and so does each heartbeat that found a thread to hold.
 
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Ledger, ModelRequestRecord } from "../src/ledger/port.js";
@@ -51,7 +50,7 @@ export function counter(): Counter {
   };
   const heard = (text: string) => {
     const from = sender.getStore() ?? { label: "nobody", tried: false };
-    const kind = !/INSERT|UPDATE/.test(text) ? "reads" : from.tried ? "again" : "writes"; // C1
+    const kind = !/INSERT|UPDATE/.test(text) ? "reads" : from.tried ? "again" : "writes";
     if (kind === "writes") from.tried = true;
     countOf(from.label)[kind] += 1;
   };

@@ -12,7 +12,7 @@ const files = readdirSync(src, { recursive: true, encoding: "utf8" }).filter((pa
 const FLOORS: readonly (readonly string[])[] = [
   ["contracts"],
   ["ledger", "policy", "approval", "observation", "catalog"],
-  ["gate", "langgraph"],
+  ["gate", "langgraph", "listings"],
   ["execution", "report"],
   ["graph", "adapters"],
   ["create"],

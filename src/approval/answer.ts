@@ -1,13 +1,14 @@
-// Answer: whatever a screen sent back -> what the person said of which question.
+// Answer: reads whatever an approval screen sent back and says which question it answers, and how.
 //
-// Pure, total: never throws, whatever the value.
+// It is pure and never throws, whatever the value.
 //
-//   A1. Only an exact decision counts. Everything else asks again with the reason; nothing odd ever means yes.
-//   A2. An answer is taken whole or not at all.
-//   A3. Answers that name ids must name open questions, each once.
-//   A4. A list without ids is taken only when nothing can have shifted: one answer per open question, none of them
-//       younger than a second, and only if the host accepts lists.
-//   A5. An edit changes arguments: never the tool, and never what a person cannot see.
+//   answer-1. Only an exact decision counts. Anything else leads to the same question again, with the reason. No unusual value
+//             ever means yes.
+//   answer-2. An answer is taken as a whole or not at all.
+//   answer-3. An answer that names ids must name open questions, each of them once.
+//   answer-4. A list without ids is taken only when its order cannot have changed: it has one answer for each open question,
+//             none of the questions is younger than a second, and the host accepts lists.
+//   answer-5. An edit changes arguments. It never changes the tool, nor anything that a person cannot see.
 
 import { type JsonObject, notHashable, oneLine } from "../contracts/index.js";
 import { plain } from "./plain.js";
@@ -49,10 +50,10 @@ export function readAnswer(value: unknown, questions: readonly Question[], conte
   const answers = new Map<string, PersonAnswer>();
   for (const [approvalId, decision] of pairs) {
     const question = open.get(approvalId);
-    if (!question) return again(`no open question has the id \`${oneLine(approvalId, 80)}\``); // A3
-    if (answers.has(approvalId)) return again(`\`${approvalId}\` is answered twice`); // A3
+    if (!question) return again(`no open question has the id \`${oneLine(approvalId, 80)}\``); // answer-3
+    if (answers.has(approvalId)) return again(`\`${approvalId}\` is answered twice`); // answer-3
     const answer = readDecision(decision, question);
-    if (typeof answer === "string") return again(`the answer to \`${approvalId}\` cannot be taken: ${answer}`); // A2
+    if (typeof answer === "string") return again(`the answer to \`${approvalId}\` cannot be taken: ${answer}`); // answer-2
     answers.set(approvalId, answer);
   }
   return { kind: "answers", answers };
@@ -85,7 +86,7 @@ function pairById(decisions: readonly unknown[]): [string, unknown][] | string {
   return pairs;
 }
 
-/** Takes a list in order, if that is safe (A4). */
+/** Takes a list in order, if that is safe. (answer-4) */
 function pairInOrder(
   decisions: readonly unknown[],
   questions: readonly Question[],
@@ -101,7 +102,7 @@ function pairInOrder(
   return questions.map(({ request }, index) => [request.approvalId, decisions[index]]);
 }
 
-/** Reads one decision (A1), or says what is wrong with it. */
+/** Reads one decision, or says what is wrong with it. (answer-1) */
 function readDecision(decision: unknown, question: Question): PersonAnswer | string {
   if (!isObject(decision)) return "it is no object";
   const { type, ...rest } = decision;
@@ -119,7 +120,7 @@ function readRejection(message: unknown): PersonAnswer | string {
     : `\`message\` is above ${MESSAGE_CHARS} characters`;
 }
 
-/** Reads an edit (A5). */
+/** Reads an edit. (answer-5) */
 function readEdit(fields: Fields, { operation }: Question): PersonAnswer | string {
   if (fields.editedAction !== undefined && fields.edited_action !== undefined) {
     return "`editedAction` and `edited_action` are both given";

@@ -1,6 +1,6 @@
-// Compare: what sets one call apart from the others of its tool, so that the odd one among many does not pass unseen.
+// Compare: says what sets one call apart from the others of its tool, so that a person notices the one that is different.
 //
-// Pure.
+// It is pure.
 
 import { escapeHidden } from "../contracts/index.js";
 import type { Question } from "./question.js";
@@ -25,7 +25,7 @@ export function differences(questions: readonly Question[]): (string | undefined
 
 type Leaves = ReadonlyMap<string, string>;
 
-/** What more than half of the calls have under a path; null when no value is that common. `undefined` is a value: absent. */
+/** The value that more than half of the calls have at a path; null when no value is that common. `undefined` means absent. */
 type Common = ReadonlyMap<string, { readonly value: string | undefined } | null>;
 
 function groups(questions: readonly Question[]): Iterable<readonly Question[]> {

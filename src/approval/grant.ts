@@ -1,23 +1,23 @@
-// Grant: the host's signed word to a server that this one call, with these arguments, may run. Minted at the send, never
-// stored. Servers verify it by docs/grants.md, with nothing of toolgate.
+// Grant: the host's signed statement to a server that this one call, with these arguments, may run. It is made when the call
+// is sent and is never stored. Servers verify it by docs/grants.md, without any code of toolgate.
 //
-// A compact JWS (RFC 7515) with HS256; claims as RFC 7519 names them where it does.
+// It is a compact JWS (RFC 7515) with HS256. Its claims have the names of RFC 7519 where that defines them.
 //
-//   G1. A grant is for one operation: id, exact arguments, tool and its definition, server, thread, scope, approver, expiry.
-//   G2. Every grant begins with the same characters, so that it can be taken out of any text it turns up in.
+//   grant-1. A grant is for one operation: its id, exact arguments, tool and tool definition, server, thread, scope, approver
+//            and expiry.
+//   grant-2. Every grant begins with the same characters, so that it can be removed from any text that contains it.
 
-import { SignJWT } from "jose";
 import type { Digest } from "../contracts/index.js";
 
 const HEADER = { alg: "HS256", typ: "toolgate-grant+jwt" } as const;
 
-/** What every grant begins with: its header, encoded. (G2) */
+/** What every grant begins with: its header, encoded. (grant-2) */
 export const GRANT_START = Buffer.from(JSON.stringify(HEADER)).toString("base64url");
 
-/** A longer grant is not sent; what makes one long is a name: of a thread, a scope, a person. */
+/** A longer grant is not sent. Only a long name of a thread, a scope or a person makes a grant that long. */
 export const GRANT_CHARS = 2_048;
 
-/** What a grant says (G1). The claim each becomes stands beside it. */
+/** What a grant says. Each field names the claim that it becomes. (grant-1) */
 export interface GrantClaims {
   /** `aud`: the server's name in the host's configuration. */
   readonly server: string;
@@ -48,6 +48,7 @@ export async function mintGrant(
   if (key.length < 32) throw new Error("the key of the grant has less than 32 bytes");
   const { server, operationId, scope, threadId, tool, toolDigest, argumentsDigest, approver } = claims;
   const issued = Math.floor(now / 1_000);
+  const { SignJWT } = await import("jose"); // loaded here, because most processes sign nothing
   const grant = await new SignJWT({ scope, thread: threadId, tool, toolDigest, argumentsDigest, approver })
     .setProtectedHeader(HEADER)
     .setIssuer("toolgate")

@@ -1,4 +1,4 @@
-// The approval room: what a person is asked, what they answered, the seal on it, and the grant a server gets.
+// The approval room: what a person is asked, how their answer is read, the seal on a verdict, and the grant for a server.
 
 export * from "./answer.js";
 export * from "./grant.js";

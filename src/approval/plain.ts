@@ -1,15 +1,15 @@
-// Plain: a copy of a value as JSON data, or nothing.
+// Plain: copies a value as JSON data, or finds that it is none.
 //
-// Pure, total: no getter of the value runs, what is read later cannot change any more, and neither cycles nor shared
-// parts can make the copy endless.
+// It is pure and never throws. No getter of the value runs, a later change of the value does not change the copy, and neither
+// cycles nor shared parts can make the copy endless.
 
-/** What no JSON value is. */
+/** Stands for a value that is no JSON data. */
 export const NOT_PLAIN = Symbol("not plain JSON data");
 
 const MAX_NODES = 100_000;
 const MAX_DEPTH = 100;
 
-/** Copies JSON data. Properties that are undefined count as absent; anything else that is not JSON spoils the whole. */
+/** Copies JSON data. A property that is undefined counts as absent. Any other part that is no JSON makes the result `NOT_PLAIN`. */
 export function plain(value: unknown): unknown {
   let nodes = 0;
 

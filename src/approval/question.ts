@@ -1,10 +1,9 @@
-// Question: what a person is shown before they answer, in the shape LangChain's own approval screens read.
+// Question: what a person is shown before they answer, in the form that LangChain's own approval screens read.
 //
-// Pure; JSON-safe plain data.
+// It is pure and makes plain JSON data. `args` are the raw arguments that are digested and sent, and `description` is made
+// from them alone. toolgate's own words come first; the server's words come last and are marked as the server's.
 //
-//   Q1. `args` are the raw arguments that are digested and sent; `description` is made from them alone.
-//   Q2. What a person reads holds no hidden code points; with any in the arguments, `edit` is not offered.
-//   Q3. toolgate's own words come first; the server's words come last, marked as the server's.
+//   question-1. The text that a person reads holds no hidden code points. When the arguments hold some, `edit` is not offered.
 
 import {
   type ApprovalRequest,
@@ -45,7 +44,7 @@ export interface ActionRequest {
   readonly why: string;
 }
 
-/** What may be answered to the action at the same place of the list. */
+/** The answers that are allowed to the action with the same index. */
 export interface ReviewConfig {
   readonly actionName: string;
   readonly allowedDecisions: readonly VerdictType[];
@@ -69,7 +68,7 @@ export interface ApprovalPayload {
   readonly review_configs: readonly SnakeReviewConfig[];
 }
 
-/** JSON characters up to which a tool's schema travels with the question; it is there to help an editor, no more. */
+/** JSON characters up to which a tool's schema is sent with the question. It only helps a person who edits the arguments. */
 const SCHEMA_CHARS = 8_192;
 const TOOL_WORDS_CHARS = 1_000;
 
@@ -92,7 +91,7 @@ export function approvalPayload(questions: readonly Question[], note?: string): 
   };
 }
 
-/** Whether a person may change these arguments: nobody edits what they cannot see (Q2). */
+/** Whether a person may change these arguments: nobody edits what they cannot see. (question-1) */
 export function editable(args: JsonObject): boolean {
   return !holdsHidden(args);
 }
@@ -101,7 +100,7 @@ function action(question: Question, apart: string | undefined): ActionRequest {
   const { request, operation } = question;
   return {
     name: operation.alias,
-    args: operation.arguments, // Q1
+    args: operation.arguments,
     description: describe(question, apart),
     approvalId: request.approvalId,
     operationId: request.operationId,
@@ -143,10 +142,10 @@ function describe({ request, operation, tool, earlier }: Question, apart: string
     ...injected(request),
     ...toolWords(tool),
   ];
-  return escapeHidden(lines.join("\n")); // Q2
+  return escapeHidden(lines.join("\n")); // question-1
 }
 
-/** What is sent beside the arguments: a person who says yes says yes to that, too. */
+/** Names what the host sends beside the arguments, because a yes covers that as well. */
 function injected({ injects = [] }: ApprovalRequest): string[] {
   if (injects.length === 0) return [];
   return [
@@ -155,7 +154,7 @@ function injected({ injects = [] }: ApprovalRequest): string[] {
   ];
 }
 
-/** What the server says of its tool: shown last, marked, and never more than a few lines (Q3). */
+/** What the server says of its tool: shown last, marked, and never more than a few lines. */
 function toolWords({ title, description }: ToolEntry): string[] {
   const words = [title, description].filter((text) => text !== undefined && text.trim() !== "");
   if (words.length === 0) return [];

@@ -1,9 +1,8 @@
-// Seal: shows that a stored verdict is one this host wrote.
+// Seal: shows that a stored verdict is one that this host wrote.
 //
-// Pure.
+// It is pure. Comparing two seals takes the same time whatever differs.
 //
-//   M1. The MAC covers every field but itself, as canonical JSON: no field can be changed, added or taken away.
-//   M2. Comparing takes the same time whatever the difference.
+//   seal-1. The MAC covers every field except itself, as canonical JSON: no field can be changed, added or removed.
 
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { canonicalize } from "json-canonicalize";
@@ -18,9 +17,9 @@ export function seal(verdict: Omit<Verdict, "mac">, secret: string): Verdict {
 export function sealed(verdict: Verdict, secret: string): boolean {
   const { mac, ...fields } = verdict;
   if (!/^[0-9a-f]{64}$/.test(mac)) return false;
-  return timingSafeEqual(Buffer.from(mac, "hex"), macOf(fields, secret)); // M2
+  return timingSafeEqual(Buffer.from(mac, "hex"), macOf(fields, secret));
 }
 
 function macOf(fields: Omit<Verdict, "mac">, secret: string): Buffer {
-  return createHmac("sha256", secret).update(canonicalize(fields)).digest(); // M1
+  return createHmac("sha256", secret).update(canonicalize(fields)).digest(); // seal-1
 }

@@ -1,16 +1,16 @@
-// Show: a call's arguments as text for the person who answers.
+// Show: writes a call's arguments as text for the person who answers.
 //
-// Pure.
+// It is pure.
 //
-//   S1. Every argument has a line; a long value is folded with its size and digest, never left out.
-//   S2. Two different values never look the same: a value is JSON text with hidden code points escaped (and backslashes
-//       doubled), or, when nothing in it needs escaping, its lines as they are.
-//   S3. A value cannot pose as another line: its lines carry a mark that nothing else carries.
-//   S4. What a call does harm with (paths, addresses, amounts) comes first, wherever it is nested.
+//   show-1. Every argument has a line. A long value is shortened, with its size and digest; it is never left out.
+//   show-2. Two different values never look the same. A value is shown as JSON text with hidden code points escaped and
+//           backslashes doubled. Only when nothing in it needs escaping are its lines shown as they are.
+//   show-3. A value cannot look like another line: each of its lines carries a mark that nothing else carries.
+//   show-4. Arguments with which a call can do harm (paths, addresses, amounts) come first, wherever they are nested.
 
 import { escapeHidden, hasHidden, type JsonObject, sha256 } from "../contracts/index.js";
 
-/** Characters of a string value above which it is folded: what a host takes by default is shown whole. */
+/** Characters above which a string value is shortened. What a host accepts by default is shown as a whole. */
 export const FOLD_CHARS = 32_000;
 const HEAD_CHARS = 1_200;
 const TAIL_CHARS = 400;
@@ -18,7 +18,7 @@ const TAIL_CHARS = 400;
 const COMPACT_CHARS = 120;
 const KEY_CHARS = 200;
 
-/** Words of keys under which calls do harm. */
+/** Words in the keys of arguments with which a call can do harm. */
 const TELLING = new Set(
   (
     "account address amount attendees bcc branch bucket cc cmd code command currency database delete destination dir " +
@@ -28,10 +28,10 @@ const TELLING = new Set(
   ).split(" "),
 );
 
-/** The arguments, line by line, the most telling first. */
+/** The arguments, line by line. Those with which the call can do harm come first. */
 export function showArguments(args: JsonObject): string[] {
   const shown = Object.entries(args).flatMap(([key, value]) => show(keyText(key), value, telling(key)));
-  return [...shown.filter(({ first }) => first), ...shown.filter(({ first }) => !first)].flatMap(({ lines }) => lines); // S4
+  return [...shown.filter(({ first }) => first), ...shown.filter(({ first }) => !first)].flatMap(({ lines }) => lines); // show-4
 }
 
 /** Whether any key or string of a JSON value holds code points a reader cannot see. */
@@ -63,7 +63,7 @@ function show(path: string, value: unknown, first: boolean): Shown[] {
 
 function showText(path: string, text: string): string[] {
   if (text.length <= FOLD_CHARS) {
-    const asLines = text.includes("\n") && !hasHidden(text); // S2
+    const asLines = text.includes("\n") && !hasHidden(text); // show-2
     return asLines ? [`${path}: ${size(text)}`, ...block(text)] : [`${path}: ${quoted(text)}`];
   }
   const head = whole(text.slice(0, HEAD_CHARS));
@@ -73,12 +73,12 @@ function showText(path: string, text: string): string[] {
   return [
     `${path}: ${size(text)}, ${Buffer.byteLength(text)} bytes, sha256 ${sha256(text)}`,
     ...part(head),
-    `  … ${left} characters are not shown here; \`args\` has them`, // S1
+    `  … ${left} characters are not shown here; \`args\` has them`, // show-1
     ...part(tail),
   ];
 }
 
-/** Lines of a value, marked as such (S3). */
+/** Lines of a value, marked as such. (show-3) */
 const block = (text: string): string[] => text.split("\n").map((line) => `  | ${line}`);
 
 const quoted = (text: string): string => escapeHidden(JSON.stringify(text));
@@ -102,13 +102,13 @@ function parts(value: object, path: string): [path: string, item: unknown, key: 
   });
 }
 
-/** A key as it is when it is a plain word, else quoted. */
+/** A key that is a plain word stays as it is; any other key is quoted. */
 function keyText(key: string): string {
   if (key.length > KEY_CHARS) return `${quoted(whole(key.slice(0, KEY_CHARS)))}… (sha256 ${sha256(key)})`;
   return /^[A-Za-z0-9_$-]+$/.test(key) ? key : quoted(key);
 }
 
-/** `filePath`, `file_path` and `FILE-PATH` are all about a path. */
+/** Whether a key contains such a word: `filePath`, `file_path` and `FILE-PATH` all contain `path`. */
 function telling(key: string): boolean {
   const words = key.replace(/([a-z0-9])([A-Z])/g, "$1 $2").toLowerCase();
   return words.split(/[^a-z0-9]+/).some((word) => TELLING.has(word));

@@ -1,10 +1,12 @@
-// Assemble: every server's last complete list and the host's own tools -> one snapshot, published whole or not at all.
+// Assemble: makes one snapshot of every server's last complete list and the host's own tools. It is published whole or not
+// at all.
 //
-// Pure, synchronous, total. Tools stand in the order of their server's name, then their own: `local` first, so that a
-// prompt does not change because a server answered sooner or lists in another order.
+// It is pure, synchronous and total. The host's own tools stand first, then the servers' tools in the order of the server's
+// name and their own name. So a prompt does not change because a server answered sooner or lists in another order.
 //
-//   K3. Equal catalogs have equal snapshots and ids, whatever the order of servers, tools and keys.
-//   K5. A tool that cannot be published is named with its reason and harms no other; under `refuse` it stops everything.
+//   assemble-1. Equal catalogs have equal snapshots and ids, whatever the order of servers, tools and keys.
+//   assemble-2. A tool that cannot be published is withheld: it is named with the reason, and the other tools stay. Under
+//               `refuse` one such tool refuses the whole catalog.
 
 import {
   type CatalogLimits,
@@ -22,7 +24,7 @@ import { withoutInjected } from "./inject.js";
 import { compare } from "./order.js";
 import { seal } from "./snapshot.js";
 
-export type { ServerListing } from "./assess.js";
+export { type AssessedTool, assessTool, patternsOf, type ServerListing, type ServerRules } from "./assess.js";
 export { describeServers } from "./describe.js";
 export { loadSnapshot } from "./snapshot.js";
 export { summarise } from "./summary.js";
@@ -37,7 +39,7 @@ export interface LocalTool {
 export interface AssembleOptions {
   readonly limits: CatalogLimits;
   readonly onInvalid: "withhold" | "refuse";
-  /** Parameters of a tool that the host fills in. Contract: pure, does not throw. */
+  /** Parameters of a tool that the host fills in. **Contract:** pure, does not throw. */
   readonly injected: (server: string, tool: string) => readonly string[];
 }
 
@@ -61,21 +63,22 @@ export function assemble(
   const own = localEntries(locals, options);
   if (typeof own === "string") return refuse(own);
 
-  const ordered = [...listings].sort((a, b) => compare(a.name, b.name)); // K3
+  const ordered = [...listings].sort((a, b) => compare(a.name, b.name)); // assemble-1
   const assessed = ordered.map((listing) => assess(listing, { limits, patterns, injected: options.injected }));
   const fault = assessed.find((one) => one.fault !== undefined);
   if (fault !== undefined && options.onInvalid === "refuse")
     return refuse(`the server \`${oneLine(fault.server.name, 80)}\` is refused: ${fault.fault}`);
 
   const { tools, withheld } = settleAliases(assessed, own);
-  const [first] = withheld; // K5
+  const [first] = withheld; // assemble-2
   if (first !== undefined && options.onInvalid === "refuse")
     return refuse(`\`${first.tool}\` of \`${oneLine(first.server, 80)}\` is refused: ${first.reason}`);
   const servers = assessed.map(({ server }) => ({ ...server, toolCount: countOf(tools, server.name) }));
-  return { ok: true, snapshot: seal({ servers, tools: [...own, ...tools], withheld }) };
+  const contents = new Map(assessed.flatMap((one) => [...one.contents]));
+  return { ok: true, snapshot: seal({ servers, tools: [...own, ...tools], withheld }, contents) };
 }
 
-/** The host's own tools: a fault among them is the host's to mend, so it is a problem and never a withheld tool. */
+/** The host's own tools. Only the host can mend a fault in one of them, so a fault is a problem and withholds no tool. */
 function localEntries(locals: readonly LocalTool[], options: AssembleOptions): ToolEntry[] | string {
   const entries: ToolEntry[] = [];
   for (const { name, description, inputSchema } of locals) {

@@ -1,10 +1,10 @@
-// Assess: one server's last complete list -> the entries it may publish, what is withheld, and the aliases it claims.
-//
-//   K5. A tool that cannot be published is named with its reason and harms no other.
+// Assess: decides which tools of one server's last complete list may be published, which are withheld and why, and which
+// aliases they claim. It is pure and synchronous.
 
 import {
   aliasOf,
   type CatalogLimits,
+  type Digest,
   hasHidden,
   LOCAL,
   oneLine,
@@ -14,7 +14,7 @@ import {
   type WithheldTool,
 } from "../contracts/index.js";
 import { compare } from "./order.js";
-import { checkTool, nameProblem, type ToolRules } from "./tool.js";
+import { type CheckedTool, checkTool, nameProblem, type ToolRules } from "./tool.js";
 import { isObject, own } from "./walk.js";
 
 /** A server and its last complete list. Tools of a server that is neither `connected` nor `stale` do not count. */
@@ -24,21 +24,37 @@ export interface ServerListing {
   readonly protocol?: string;
   /** Raw tools, as the server sent them. */
   readonly tools: readonly unknown[];
-  /** In place of `tools`, when the raw list is gone (another process made it): what an earlier snapshot had of it. */
+  /** In place of `tools`, when `assessTool` has assessed each of them already, by the same rules. */
+  readonly assessed?: readonly AssessedTool[];
+  /** The entries of an earlier snapshot, in place of `tools`, when another process made the list and it is gone. */
   readonly entries?: readonly ToolEntry[];
-  /** Withheld before the list was judged (it names a secret of the host); beside `entries`: what that snapshot withheld. */
+  /** Tools that were withheld before the list was assessed; beside `entries`, the tools that the earlier snapshot withheld. */
   readonly withheld?: readonly WithheldTool[];
   readonly problem?: string;
 }
+
+/** An alias that a tool would have. */
+export interface Claim {
+  readonly alias: string;
+  readonly tool: string;
+}
+
+/** What became of one tool of a list. */
+export type AssessedTool =
+  | Extract<CheckedTool, { readonly ok: true }>
+  /** `claim` is there when the tool has a usable name. */
+  | { readonly ok: false; readonly withheld: WithheldTool; readonly claim?: Claim };
 
 /** What became of one server's list. */
 export interface Assessed {
   readonly server: SnapshotServer;
   readonly entries: readonly ToolEntry[];
   readonly withheld: readonly WithheldTool[];
+  /** The digest of each entry, where it is known. */
+  readonly contents: ReadonlyMap<ToolEntry, Digest>;
   /** The aliases its tools lay claim to, those of withheld tools too. Each tool is one claim. */
-  readonly claims: readonly { readonly alias: string; readonly tool: string }[];
-  /** The server itself, not a tool of it, cannot be published. */
+  readonly claims: readonly Claim[];
+  /** Why the server itself, and not only one of its tools, cannot be published. */
   readonly fault?: string;
 }
 
@@ -59,71 +75,97 @@ function whole(pattern: string | undefined): RegExp | undefined {
   return pattern === undefined ? undefined : new RegExp(`^(?:${pattern})$`, "u");
 }
 
-/** What a server's list is judged by. */
+/** What a server's list is assessed by. */
 export interface ServerRules {
   readonly limits: CatalogLimits;
   readonly patterns: Patterns;
   readonly injected: (server: string, tool: string) => readonly string[];
 }
 
-export function assess(listing: ServerListing, { limits, patterns, injected }: ServerRules): Assessed {
-  const fault = serverFault(listing, limits, patterns);
-  if (fault !== undefined) {
-    const server = serverOf(listing, "failed", [fault]);
-    return { server, entries: [], withheld: [], claims: [], fault };
-  }
-  if (listing.entries !== undefined) return carried(listing, listing.entries);
-  const rules: ToolRules = {
-    limits,
-    namePattern: patterns.tool,
-    protocol: listing.protocol,
-    injected: (tool) => injected(listing.name, tool),
+/**
+ * Assesses one tool of a server's list. `text`: its JSON text, when the caller has it. It is synchronous: whoever assesses a
+ * large list decides where to pause.
+ */
+export function assessTool(
+  { name: server, protocol }: Pick<ServerListing, "name" | "protocol">,
+  raw: unknown,
+  { limits, patterns, injected }: ServerRules,
+  text?: string | undefined,
+): AssessedTool {
+  const leaveOut = (tool: unknown, reason: string): AssessedTool & { readonly ok: false } => {
+    const shown = typeof tool === "string" ? oneLine(tool, 128) : "";
+    return { ok: false, withheld: { server, tool: shown, reason } };
   };
-  const entries: ToolEntry[] = [];
-  const withheld: WithheldTool[] = (listing.withheld ?? []).filter((row) => row.server === listing.name);
-  const claims: { alias: string; tool: string }[] = [];
-  const notes: string[] = [];
-  const leaveOut = (tool: unknown, reason: string) =>
-    withheld.push({ server: listing.name, tool: typeof tool === "string" ? oneLine(tool, 128) : "", reason });
-  for (const raw of published(listing)) {
-    const name = isObject(raw) ? own(raw, "name") : undefined;
-    const nameless = nameProblem(name, patterns.tool);
-    if (!isObject(raw)) leaveOut("", "it is no object");
-    else if (nameless !== undefined) leaveOut(name, nameless);
-    else if (typeof name === "string") {
-      claims.push({ alias: aliasOf(listing.name, name), tool: name });
-      const checked = checkTool(listing.name, name, raw, rules);
-      if (!checked.ok) leaveOut(name, checked.reason);
-      else entries.push(checked.entry);
-      if (checked.ok && checked.note !== undefined) notes.push(checked.note);
-    }
-  }
-  return { server: serverOf(listing, listing.status, notes), entries, withheld, claims };
+  if (!isObject(raw)) return leaveOut("", "it is no object");
+  const name = own(raw, "name");
+  const problem = nameProblem(name, patterns.tool);
+  if (problem !== undefined || typeof name !== "string") return leaveOut(name, problem ?? "it has no name");
+  const rules: ToolRules = { limits, protocol, injected: (tool) => injected(server, tool) };
+  const checked = checkTool(server, name, raw, rules, text);
+  if (checked.ok) return checked;
+  return { ...leaveOut(name, checked.reason), claim: { alias: aliasOf(server, name), tool: name } };
 }
 
-/** Entries of an earlier snapshot were checked when it was made; its content was checked when it was loaded. */
+/** Assesses a server's list. */
+export function assess(listing: ServerListing, rules: ServerRules): Assessed {
+  const fault = serverFault(listing, rules);
+  if (fault !== undefined) {
+    const server = serverOf(listing, "failed", [fault]);
+    return { server, entries: [], contents: new Map(), withheld: [], claims: [], fault };
+  }
+  if (listing.entries !== undefined) return carried(listing, listing.entries);
+  const entries: ToolEntry[] = [];
+  const contents = new Map<ToolEntry, Digest>();
+  const withheld: WithheldTool[] = (listing.withheld ?? []).filter((row) => row.server === listing.name);
+  const claims: Claim[] = [];
+  const notes: string[] = [];
+  for (const tool of assessedOf(listing, rules)) {
+    if (!tool.ok) {
+      withheld.push(tool.withheld); // assemble-2
+      if (tool.claim !== undefined) claims.push(tool.claim);
+      continue;
+    }
+    entries.push(tool.entry);
+    contents.set(tool.entry, tool.content);
+    claims.push({ alias: tool.entry.alias, tool: tool.entry.tool });
+    if (tool.note !== undefined) notes.push(tool.note);
+  }
+  return { server: serverOf(listing, listing.status, notes), entries, contents, withheld, claims };
+}
+
+function assessedOf(listing: ServerListing, rules: ServerRules): readonly AssessedTool[] {
+  if (!isPublished(listing)) return [];
+  return listing.assessed ?? listing.tools.map((raw) => assessTool(listing, raw, rules));
+}
+
+/**
+ * Entries of an earlier snapshot are not checked again. They were checked when it was made, and its id was checked when it was
+ * loaded.
+ */
 function carried(listing: ServerListing, all: readonly ToolEntry[]): Assessed {
   const entries = all.filter((entry) => entry.server === listing.name);
   return {
     server: serverOf(listing, listing.status, []),
     entries,
+    contents: new Map(),
     withheld: (listing.withheld ?? []).filter((row) => row.server === listing.name),
     claims: entries.map(({ alias, tool }) => ({ alias, tool })),
   };
 }
 
-/** A server whose list is not looked at. Too many tools are a failed discovery, not a reason to cut the list. */
-function serverFault(listing: ServerListing, limits: CatalogLimits, patterns: Patterns): string | undefined {
+/** Says why a server's list is not looked at. A list with too many tools has failed; it is never cut to fit. */
+function serverFault(listing: ServerListing, { limits, patterns }: ServerRules): string | undefined {
   const { name } = listing;
   if (name === "" || name === LOCAL) return "its name is empty or stands for the host's own tools";
   if (/[\n\t]/.test(name) || hasHidden(name)) return "its name has characters that cannot be seen";
   if (patterns.server !== undefined && !patterns.server.test(name))
     return "its name does not fit `catalog.limits.serverName`";
-  return published(listing).length > limits.tools ? `the server lists more than ${limits.tools} tools` : undefined;
+  const count = isPublished(listing) ? (listing.assessed ?? listing.tools).length : 0;
+  return count > limits.tools ? `the server lists more than ${limits.tools} tools` : undefined;
 }
 
-function published(listing: ServerListing): readonly unknown[] {
-  return listing.status === "connected" || listing.status === "stale" ? listing.tools : [];
+function isPublished({ status }: ServerListing): boolean {
+  return status === "connected" || status === "stale";
 }
 
 function serverOf(listing: ServerListing, status: ServerStatus, notes: readonly string[]): SnapshotServer {

@@ -1,12 +1,13 @@
-// The schema checker port: does a value fit a schema that a server sent?
+// The port of the schema checker, which says whether a value fits a schema that a server sent.
 //
-//   K11. A check ends: a schema or value that takes too long is stopped, and nothing it does stops the process.
-//   K12. A check looks and does not touch: no default is filled in, no type coerced, no key removed.
-//   K13. Schemas do not see one another, whatever `$id` they claim.
-//   K14. Silence is no yes: what cannot be checked is not valid.
+// A check always ends: one that takes too long is stopped, and nothing that a schema does stops the process.
+//
+//   checker-1. A check reads only: it fills in no default, coerces no type and removes no key.
+//   checker-2. Two schemas never influence one another, whatever `$id` they claim.
+//   checker-3. A value that cannot be checked is not valid.
 
 import type { Digest, JsonObject } from "../contracts/index.js";
-import { isObject, own, places } from "./walk.js";
+import { isObject, own, type Place, placesOf } from "./walk.js";
 
 export type SchemaVerdict =
   | { readonly valid: true }
@@ -33,15 +34,17 @@ const DIALECTS: readonly (readonly [RegExp, Dialect])[] = [
  * which 2020-12 does not know). Undefined for a dialect toolgate does not read.
  */
 export function dialectOf(schema: unknown): Dialect | undefined {
-  if (!isObject(schema)) return undefined;
-  const named = own(schema, "$schema");
+  return isObject(schema) ? dialectAmong(placesOf(schema)) : undefined;
+}
+
+/** The dialect of the schema at the first of these places; they are what `placesOf` found in it. */
+export function dialectAmong(places: readonly Place[]): Dialect | undefined {
+  const named = places[0] === undefined ? undefined : own(places[0].schema, "$schema");
   if (named !== undefined) {
     if (typeof named !== "string") return undefined;
     return DIALECTS.find(([pattern]) => pattern.test(named))?.[1];
   }
-  for (const place of places({ schema, path: "", resource: schema }))
-    if (Array.isArray(own(place.schema, "items"))) return "draft-07";
-  return "2020-12";
+  return places.some(({ schema }) => Array.isArray(own(schema, "items"))) ? "draft-07" : "2020-12";
 }
 
 /** A `pattern` as toolgate reads it, here and in the worker: JavaScript's, with `u` where it is valid with it. */

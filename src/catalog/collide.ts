@@ -1,12 +1,12 @@
-// Collide: which tools may have the alias they ask for.
+// Collide: decides which tools may have the alias they ask for.
 //
-//   K4. No alias is ambiguous: tools that share one are all left out, never the first or last of them kept.
+//   collide-1. No alias is ambiguous: when two tools ask for the same alias, both are withheld, whichever came first.
 
 import { LOCAL, oneLine, type ToolEntry, type WithheldTool } from "../contracts/index.js";
 import type { Assessed } from "./assess.js";
 import { compare } from "./order.js";
 
-/** Leaves out every tool whose alias another tool lays claim to as well, whichever of them came first. (K4) */
+/** Withholds every tool whose alias another tool asks for as well. A tool that is withheld already still counts. (collide-1) */
 export function settleAliases(
   assessed: readonly Assessed[],
   locals: readonly ToolEntry[],
@@ -27,7 +27,7 @@ export function settleAliases(
     if (reason === undefined) tools.push(entry);
     else withheld.push({ server: entry.server, tool: oneLine(entry.tool, 128), reason });
   }
-  tools.sort((a, b) => compare(a.server, b.server) || compare(a.tool, b.tool)); // K3
+  tools.sort((a, b) => compare(a.server, b.server) || compare(a.tool, b.tool)); // assemble-1
   return { tools, withheld: inOrder(withheld) };
 }
 
@@ -44,7 +44,7 @@ function clash(
   return claims > 1 ? "the server lists it more than once" : undefined;
 }
 
-/** Sorted, equal rows once: what is withheld is part of the id. (K3) */
+/** Sorts the rows and keeps equal ones once, because what is withheld is part of the snapshot's id. (assemble-1) */
 function inOrder(withheld: readonly WithheldTool[]): WithheldTool[] {
   const rows = withheld.toSorted(
     (a, b) => compare(a.server, b.server) || compare(a.tool, b.tool) || compare(a.reason, b.reason),

@@ -1,9 +1,11 @@
-// Describe: the part of the system text that tells a model which servers there are.
+// Describe: writes the part of the system text that tells a model which servers there are.
 //
-//   K18. Names from servers are data: bounded, hidden characters shown, said to be theirs, never a sentence of ours.
-//   K19. The text depends on what the snapshot's id covers and on the host's config alone, so it can be kept by the id.
+//   describe-1. A server's name is data: it is bounded, its hidden characters are shown, the text says that it is the server's
+//               own word, and it never becomes a sentence of toolgate's.
+//   describe-2. The text depends only on what the snapshot's id covers and on the host's configuration, so it can be kept by
+//               that id.
 
-import { oneLine, type ToolSnapshot } from "../contracts/index.js";
+import { CONNECT_SERVER, oneLine, type ToolSnapshot } from "../contracts/index.js";
 
 const LINE_CHARS = 400;
 const TEXT_CHARS = 8_000;
@@ -26,7 +28,7 @@ export function describeServers(
   for (const [name, tools] of offered) {
     if (tools.length === 0 && loadable.includes(name)) continue;
     const what = tools.length === 0 ? "no tools at present" : `${count(tools.length)}: ${tools.join(", ")}`;
-    lines.push(oneLine(`- ${oneLine(name, 80)}: ${what}`, LINE_CHARS)); // K18
+    lines.push(oneLine(`- ${oneLine(name, 80)}: ${what}`, LINE_CHARS)); // describe-1
   }
   const parts: string[] = [];
   if (lines.length > 0)
@@ -38,7 +40,7 @@ export function describeServers(
     const names = loadable.map((name) => oneLine(name, 80)).join(", ");
     parts.push(
       oneLine(`Not loaded yet: ${names}.`, 4 * LINE_CHARS),
-      "Load one with `connect_server`; its tools can be used from your next response on.",
+      `Load one with \`${CONNECT_SERVER}\`; its tools can be used from your next response on.`,
     );
   }
   return parts.join("\n");

@@ -1,7 +1,6 @@
-// The catalog room: what servers list, checked and assembled into the snapshot a model is shown.
+// The catalog room: checks what servers list and assembles it into the snapshot that a model is shown.
 
 export * from "./assemble.js";
 export * from "./checker.js";
-export * from "./discover.js";
 export { type SchemaLimits, schemaProblem } from "./schema.js";
 export { toolDigest } from "./tool.js";

@@ -1,7 +1,7 @@
-// Inject: the schema a model is shown, without the parameters the host fills in at the send.
+// Inject: makes the schema that a model is shown, without the parameters that the host fills in when the call is sent.
 //
-//   K7. What is shown accepts everything the server's own schema accepts, injected parameters aside. Where leaving a
-//       parameter out would mean to rewrite a rule about it, the tool is refused instead.
+//   inject-1. Apart from the injected parameters, the schema shown accepts everything that the server's own schema accepts.
+//             Where a rule of the schema is about an injected parameter, the rule is not rewritten: the tool is refused.
 
 import { type JsonObject, oneLine } from "../contracts/index.js";
 import { isObject, own } from "./walk.js";
@@ -23,7 +23,7 @@ const RULES = [
   "then",
 ];
 
-/** The schema without `names`, or why it cannot be had. The schema given is not changed. */
+/** The schema without `names`, or why there is none. The given schema is not changed. */
 export function withoutInjected(
   schema: JsonObject,
   names: readonly string[],
@@ -40,7 +40,7 @@ export function withoutInjected(
       return refuse(`\`${oneLine(name, 80)}\` is to be injected, but a rule of its schema is about it`);
     delete left[name];
   }
-  const { default: _default, examples: _examples, ...rest } = schema; // they may name it, and say nothing a call needs
+  const { default: _default, examples: _examples, ...rest } = schema; // both may name it, and no call needs them
   const shown: JsonObject = { ...rest, properties: left };
   const required = own(schema, "required");
   if (Array.isArray(required)) shown.required = required.filter((name) => !names.includes(name));
@@ -49,7 +49,7 @@ export function withoutInjected(
   return { ok: true, schema: shown };
 }
 
-/** Whether a rule of the root stands somewhere else: at the end of a reference that the root or one of its rules makes. */
+/** Whether the root or one of its rules has a reference, so that a rule of the root may stand somewhere else. */
 function refers(schema: JsonObject, rules: readonly unknown[]): boolean {
   const keywords = ["$ref", "$dynamicRef"];
   return keywords.some(
@@ -57,7 +57,7 @@ function refers(schema: JsonObject, rules: readonly unknown[]): boolean {
   );
 }
 
-/** Everything a reference can lead to, but for the list of what is required and what the parameters themselves say. */
+/** Everything that a reference can lead to, without the list `required` and without the schemas of these parameters. */
 function elsewhere({ required: _, ...rest }: JsonObject, names: readonly string[]): JsonObject {
   const properties = Object.entries(isObject(rest["properties"]) ? rest["properties"] : {});
   return { ...rest, properties: Object.fromEntries(properties.filter(([name]) => !names.includes(name))) };
@@ -67,7 +67,7 @@ function refuse(problem: string): { readonly ok: false; readonly problem: string
   return { ok: false, problem };
 }
 
-/** Whether a name occurs anywhere, as a key or a value: too broad rather than too narrow. */
+/** Whether a name occurs anywhere as a key or a value. This finds too much rather than too little. */
 function mentions(value: unknown, name: string): boolean {
   const pending = [value];
   while (pending.length > 0) {

@@ -1,48 +1,53 @@
-// Refs: where a schema's references lead.
+// Refs: finds where the references of a schema lead.
 //
-//   K9.  Nothing is fetched: every reference ends inside the schema it stands in, at a schema that is there.
-//   K10. Checking one value in place costs a bounded number of steps: no reference leads back to itself without a step
-//        into the value, and none doubles the work at every level.
+// Nothing is fetched: every reference must end inside the schema that holds it, at a schema that exists.
+//
+//   refs-1. Checking one value in place takes a bounded number of steps: no reference leads back to itself without a step
+//           into the value, and references do not double the work at every level.
 
 import { type JsonObject, oneLine } from "../contracts/index.js";
-import { isObject, own, type Place, places } from "./walk.js";
+import { isObject, own, type Place, pathOf, placesOf } from "./walk.js";
 
 /** Steps a validator may take over one value before it descends into it. */
 export const IN_PLACE_CAP = 10_000;
 
 const REFERENCES = ["$ref", "$dynamicRef"] as const;
 
-/** Whether a schema says that another one holds here too. */
+/** Whether a schema refers to another one. */
 export function isReference(schema: JsonObject): boolean {
   return REFERENCES.some((keyword) => own(schema, keyword) !== undefined);
 }
 
 export interface Refs {
-  /** Every schema: those at a schema's place, and those a reference makes one. */
+  /** Every schema: those that stand where a keyword puts one, and those that only a reference leads to. */
   readonly places: readonly Place[];
   /** Where the references of a schema lead. */
   readonly targets: ReadonlyMap<JsonObject, readonly JsonObject[]>;
 }
 
-/** Finds every schema and resolves every reference, or says which one cannot be. */
-export function resolveRefs(root: JsonObject): Refs | string {
-  const seen = new Set<JsonObject>();
-  const found = [...places({ schema: root, path: "", resource: root }, seen)];
-  const names = namesOf(found);
+/**
+ * Resolves every reference, or says which one cannot be resolved. `base`: every schema that stands where a keyword puts
+ * one, as `placesOf` found them with `seen`.
+ */
+export function resolveRefs(base: readonly Place[], seen: Set<JsonObject>): Refs | string {
+  const found = [...base];
   const targets = new Map<JsonObject, JsonObject[]>();
+  let names: Names | undefined; // most schemas refer to nothing
   for (const place of found) {
     for (const keyword of REFERENCES) {
       const ref = own(place.schema, keyword);
       if (ref === undefined) continue;
-      const at = `\`${keyword}\` at \`${oneLine(place.path, 120) || "/"}\``;
-      if (typeof ref !== "string") return `${at} is no string`;
+      const says = (what: string) => `\`${keyword}\` at \`${oneLine(pathOf(place), 120) || "/"}\` ${what}`;
+      if (typeof ref !== "string") return says("is no string");
+      names ??= namesOf(base);
       const target = resolve(ref, place.resource, names);
-      if (target === "remote") return `${at} leaves the schema: \`${oneLine(ref, 80)}\``;
-      if (target === undefined) return `${at} points at nothing: \`${oneLine(ref, 80)}\``;
+      if (target === "remote") return says(`leaves the schema: \`${oneLine(ref, 80)}\``);
+      if (target === undefined) return says(`points at nothing: \`${oneLine(ref, 80)}\``);
       if (!isObject(target.to)) continue;
       targets.set(place.schema, [...(targets.get(place.schema) ?? []), target.to]);
-      // A target may stand where no keyword puts a schema; appended, so that this loop sees what it refers to as well.
-      for (const more of places({ schema: target.to, path: ref, resource: target.resource }, seen)) found.push(more);
+      // A target may stand where no keyword puts a schema. It is appended, so that this loop reaches it and its own
+      // references are resolved as well.
+      for (const more of placesOf(target.to, ref, target.resource, seen)) found.push(more);
     }
   }
   return { places: found, targets };
@@ -70,7 +75,7 @@ function namesOf(found: readonly Place[]): Names {
   return { resources, anchors };
 }
 
-/** Ids are compared as they are written: one that only URL arithmetic would find counts as remote. (K9) */
+/** Ids are compared as they are written: one that only URL arithmetic would find counts as remote. */
 function resolve(
   ref: string,
   from: JsonObject,
@@ -105,25 +110,34 @@ function at(schema: JsonObject, pointer: string): unknown {
   return value;
 }
 
-/** Says why checking a value in place might not end in time; undefined when it must. Iterative, each schema once. (K10) */
+/**
+ * Says why checking a value in place might not end in time; undefined when it must. It uses a list instead of recursion
+ * and works out the cost of each schema once. (refs-1)
+ */
 export function inPlaceProblem(refs: Refs, cap = IN_PLACE_CAP): string | undefined {
   const cost = new Map<JsonObject, number>();
-  const open = new Set<JsonObject>();
+  /** The schemas that are being walked, each with those that are applied to the same value. */
+  const open = new Map<JsonObject, readonly JsonObject[]>();
   for (const place of refs.places) {
     const pending = [place.schema];
     for (let schema = pending.at(-1); schema !== undefined; schema = pending.at(-1)) {
-      const next = cost.has(schema) ? [] : inPlace(schema, refs);
       if (cost.has(schema)) {
         pending.pop();
-      } else if (!open.has(schema)) {
-        open.add(schema);
-        // What is open and has no cost yet is being walked: meeting it again is a circle.
-        if (next.some((child) => open.has(child) && !cost.has(child)))
-          return "a reference leads back to itself without a step into the value";
-        for (const child of next) pending.push(child);
+        continue;
+      }
+      const walked = open.get(schema);
+      if (walked === undefined) {
+        const next = inPlace(schema, refs);
+        open.set(schema, next);
+        for (const child of next) {
+          // A schema that is open and has no cost yet is being walked: meeting it again is a circle.
+          if (open.has(child) && !cost.has(child))
+            return "a reference leads back to itself without a step into the value";
+          pending.push(child);
+        }
       } else {
         let sum = 1;
-        for (const child of next) sum += cost.get(child) ?? 0;
+        for (const child of walked) sum += cost.get(child) ?? 0;
         if (sum > cap) return `its references multiply into more than ${cap} steps for one value`;
         cost.set(schema, sum);
         pending.pop();
@@ -133,17 +147,17 @@ export function inPlaceProblem(refs: Refs, cap = IN_PLACE_CAP): string | undefin
   return undefined;
 }
 
-/** Schemas applied to the very value this one is applied to. */
-function inPlace(schema: JsonObject, refs: Refs): JsonObject[] {
+const IN_PLACE = ["allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas", "dependencies"] as const;
+
+/** Schemas that are applied to the same value as this one, in an order that does not depend on the order of its keys. */
+function inPlace(schema: JsonObject, refs: Refs): readonly JsonObject[] {
   const next: unknown[] = [...(refs.targets.get(schema) ?? [])];
-  for (const key of ["allOf", "anyOf", "oneOf"]) {
-    const value = own(schema, key);
-    if (Array.isArray(value)) for (const item of value) next.push(item);
-  }
-  for (const key of ["not", "if", "then", "else"]) next.push(own(schema, key));
-  for (const key of ["dependentSchemas", "dependencies"]) {
-    const value = own(schema, key);
-    if (isObject(value)) next.push(...Object.values(value));
+  for (const key of IN_PLACE) {
+    if (!Object.hasOwn(schema, key)) continue;
+    const value = schema[key];
+    if (key.endsWith("Of")) next.push(...(Array.isArray(value) ? value : []));
+    else if (key.startsWith("depend")) next.push(...(isObject(value) ? Object.values(value) : []));
+    else next.push(value);
   }
   return next.filter(isObject);
 }

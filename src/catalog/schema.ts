@@ -1,14 +1,15 @@
-// Schema: may this schema be used at all? Static checks, before anything is compiled.
+// Schema: may this schema be used at all? These are static checks, made before anything is compiled.
 //
-// Pure, synchronous, total, iterative. What passes can still be slow to check: that is what the checker's limit is for.
+// The checks are pure, synchronous and total, and use lists instead of recursion. A schema that passes can still be slow
+// to check a value with: for that the schema checker has a time limit.
 //
-//   K8. Size, nodes and depth are bounded first; what is over a bound is looked at no further.
+//   schema-1. Size, nodes and depth are bounded first; a schema that is over a bound is looked at no further.
 
-import { type CatalogLimits, MAX_DEPTH, notHashable, oneLine } from "../contracts/index.js";
-import { dialectOf } from "./checker.js";
+import { type CatalogLimits, type JsonObject, MAX_DEPTH, notHashable, oneLine } from "../contracts/index.js";
+import { dialectAmong } from "./checker.js";
 import { inPlaceProblem, isReference, resolveRefs } from "./refs.js";
 import { type ShapeProblem, shapeProblem } from "./shape.js";
-import { isObject, own } from "./walk.js";
+import { isObject, own, pathOf, placesOf } from "./walk.js";
 
 export { type Dialect, dialectOf } from "./checker.js";
 
@@ -20,23 +21,28 @@ export function schemaProblem(schema: unknown, limits: SchemaLimits): string | u
   return examine(schema, limits)?.text;
 }
 
-/** As `schemaProblem`, telling apart a schema that is fine but for a pattern JavaScript cannot read. */
-export function examine(schema: unknown, limits: SchemaLimits): ShapeProblem | undefined {
-  const other = (text: string): ShapeProblem => ({ kind: "shape", text });
+/**
+ * As `schemaProblem`, telling apart a schema that is fine but for a pattern JavaScript cannot read. `plain`: the caller
+ * knows that what the schema stands in is plain JSON.
+ */
+export function examine(schema: unknown, limits: SchemaLimits, plain = false): ShapeProblem | undefined {
   if (!isObject(schema)) return other("it is no object");
-  const large = sizeProblem(schema, limits); // K8
+  const large = sizeProblem(schema, limits); // schema-1
   if (large !== undefined) return other(`it has ${large}`);
-  const foreign = notHashable(schema, MAX_DEPTH);
+  const foreign = plain ? undefined : notHashable(schema, MAX_DEPTH);
   if (foreign !== undefined) return other(`it is no plain JSON: ${foreign}`);
-  const dialect = dialectOf(schema);
+  const seen = new Set<JsonObject>();
+  const base = placesOf(schema, "", schema, seen);
+  const dialect = dialectAmong(base);
   if (dialect === undefined) {
     const named = own(schema, "$schema");
     return other(`its dialect is not read here: \`${typeof named === "string" ? oneLine(named, 80) : "no string"}\``);
   }
-  const refs = resolveRefs(schema);
+  const refs = resolveRefs(base, seen);
   if (typeof refs === "string") return other(refs);
   const referring = limits.refs === "refuse" ? refs.places.find((place) => isReference(place.schema)) : undefined;
-  if (referring !== undefined) return other(`it refers to another part at \`${oneLine(referring.path, 120) || "/"}\``);
+  if (referring !== undefined)
+    return other(`it refers to another part at \`${oneLine(pathOf(referring), 120) || "/"}\``);
   let unreadable: ShapeProblem | undefined;
   for (const place of refs.places) {
     const problem = shapeProblem(place, dialect);
@@ -47,24 +53,39 @@ export function examine(schema: unknown, limits: SchemaLimits): ShapeProblem | u
   return slow === undefined ? unreadable : other(slow);
 }
 
+function other(text: string): ShapeProblem {
+  return { kind: "shape", text };
+}
+
 /**
- * Bounds in one pass that stops at the first one hit. A node is an object or a list: an `enum` of thousands of words is
- * one node and many bytes. Bytes are counted from below (a character is at least one); the exact count is the tool's.
+ * Checks the bounds in one pass that stops at the first one that is broken. A node is an object or a list: an `enum` of
+ * thousands of words is one node and many bytes. Bytes are counted from below, a character as at least one; `checkTool`
+ * counts the bytes of the tool exactly.
  */
 export function sizeProblem(value: unknown, limits: SchemaLimits): string | undefined {
   let bytes = 0;
   let nodes = 0;
-  const pending: [unknown, number][] = [[value, 0]];
-  for (let item = pending.pop(); item !== undefined; item = pending.pop()) {
-    const [part, depth] = item;
+  const parts: unknown[] = [value];
+  const depths: number[] = [0]; // of the part at the same index
+  while (parts.length > 0) {
+    const part = parts.pop();
+    const depth = depths.pop() as number;
     bytes += typeof part === "string" ? part.length + 2 : 1;
     if (typeof part === "object" && part !== null) {
       nodes += 1;
       if (nodes > limits.schemaNodes) return `more than ${limits.schemaNodes} nodes`;
       if (depth > limits.schemaDepth) return `nesting deeper than ${limits.schemaDepth}`;
-      for (const key of Object.keys(part)) {
-        if (!Array.isArray(part)) bytes += key.length + 3;
-        pending.push([(part as Record<string, unknown>)[key], depth + 1]);
+      if (Array.isArray(part)) {
+        for (const item of part) {
+          parts.push(item);
+          depths.push(depth + 1);
+        }
+      } else {
+        for (const key of Object.keys(part)) {
+          bytes += key.length + 3;
+          parts.push((part as JsonObject)[key]);
+          depths.push(depth + 1);
+        }
       }
     }
     if (bytes > limits.toolBytes) return `more than ${limits.toolBytes} bytes`;

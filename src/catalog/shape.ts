@@ -1,11 +1,11 @@
-// Shape: is each keyword of a schema the kind of value its dialect demands?
+// Shape: is each keyword of a schema the kind of value that its dialect demands?
 //
-// What JSON Schema's own meta-schemas say, for the keywords a validator acts on, plus what no value could ever pass.
-// Unknown keywords are annotations and may be anything.
+// It checks what JSON Schema's own meta-schemas say about the keywords that a validator acts on, and refuses values that
+// nothing could ever pass. Unknown keywords are annotations and may be anything.
 
 import { type JsonObject, oneLine } from "../contracts/index.js";
 import { type Dialect, patternOf } from "./checker.js";
-import { isObject, MANY, NAMED, ONE, own, type Place } from "./walk.js";
+import { isObject, MANY, NAMED, ONE, type Place, pathOf } from "./walk.js";
 
 const TYPES: readonly unknown[] = ["array", "boolean", "integer", "null", "number", "object", "string"];
 const COUNTS = [
@@ -23,70 +23,79 @@ const STRINGS = ["$anchor", "$dynamicAnchor", "$id", "format"];
 
 export type ShapeProblem = { readonly kind: "shape" | "pattern"; readonly text: string };
 
-/** Says what is wrong with one schema's own keywords, its subschemas' aside. */
-export function shapeProblem({ schema, path }: Place, dialect: Dialect): ShapeProblem | undefined {
-  const wrong = (keyword: string, says: string): ShapeProblem => ({
-    kind: "shape",
-    text: `\`${keyword}\` at \`${oneLine(path, 120) || "/"}\` ${says}`,
-  });
-  const type = own(schema, "type");
-  if (type !== undefined && !(Array.isArray(type) ? distinct(type) && type.every(isType) : isType(type)))
-    return wrong("type", "names no JSON type");
-  for (const key of COUNTS) if (!isAbsentOr(schema, key, isCount)) return wrong(key, "is no count");
-  for (const key of NUMBERS) if (!isAbsentOr(schema, key, isNumber)) return wrong(key, "is no number");
-  for (const key of STRINGS) if (!isAbsentOr(schema, key, isString)) return wrong(key, "is no string");
-  if (!isAbsentOr(schema, "multipleOf", (value) => isNumber(value) && value > 0))
-    return wrong("multipleOf", "is no number above zero");
-  if (!isAbsentOr(schema, "uniqueItems", (value) => typeof value === "boolean"))
-    return wrong("uniqueItems", "is neither true nor false");
-  if (!isAbsentOr(schema, "enum", (value) => Array.isArray(value) && value.length > 0))
-    return wrong("enum", "is no list of values: nothing could pass it");
-  return schemasProblem(schema, dialect, wrong) ?? namesProblem(schema, wrong) ?? patternProblem(schema, wrong);
+/** What a keyword's value must be, and what is said when it is something else. */
+interface Rule {
+  /** Of several keywords that are wrong, the one with the lowest rank is reported. */
+  readonly rank: number;
+  readonly fits: (value: unknown, dialect: Dialect) => boolean;
+  readonly says: string;
 }
 
-type Wrong = (keyword: string, says: string) => ShapeProblem;
+const RULES = rulesByKeyword([
+  [
+    "type",
+    (value) => isType(value) || (Array.isArray(value) && distinct(value) && value.every(isType)),
+    "names no JSON type",
+  ],
+  ...COUNTS.map((key) => [key, isCount, "is no count"] as const),
+  ...NUMBERS.map((key) => [key, isNumber, "is no number"] as const),
+  ...STRINGS.map((key) => [key, isString, "is no string"] as const),
+  ["multipleOf", (value) => isNumber(value) && value > 0, "is no number above zero"],
+  ["uniqueItems", (value) => typeof value === "boolean", "is neither true nor false"],
+  ["enum", (value) => Array.isArray(value) && value.length > 0, "is no list of values: nothing could pass it"],
+  ...ONE.map((key) => [key, key === "items" ? isItems : isSchema, "is no schema"] as const),
+  ...MANY.map((key) => [key, isSchemas, "is no list of schemas"] as const),
+  ...NAMED.map((key) => {
+    const fits = key === "dependencies" ? (item: unknown) => isSchema(item) || isNames(item) : isSchema;
+    return [key, (value: unknown) => mapsTo(value, fits), "does not map names to schemas"] as const;
+  }),
+  ["required", isNames, "is no list of different names"],
+  ["dependentRequired", (value) => mapsTo(value, isNames), "does not map names to lists of names"],
+]);
 
-function schemasProblem(schema: JsonObject, dialect: Dialect, wrong: Wrong): ShapeProblem | undefined {
-  for (const key of ONE) {
-    const tuple = key === "items" && dialect === "draft-07";
-    if (!isAbsentOr(schema, key, (value) => isSchema(value) || (tuple && isSchemas(value))))
-      return wrong(key, "is no schema");
+function rulesByKeyword(rules: readonly (readonly [string, Rule["fits"], string])[]): ReadonlyMap<string, Rule> {
+  return new Map(rules.map(([key, fits, says], rank) => [key, { rank, fits, says }]));
+}
+
+/** Says what is wrong with one schema's own keywords; those of its subschemas are not looked at. */
+export function shapeProblem(place: Place, dialect: Dialect): ShapeProblem | undefined {
+  const { schema } = place;
+  let first: { readonly key: string; readonly rule: Rule } | undefined;
+  for (const key of Object.keys(schema)) {
+    const rule = RULES.get(key);
+    if (rule === undefined || (first !== undefined && first.rule.rank < rule.rank)) continue;
+    if (!rule.fits(schema[key], dialect)) first = { key, rule };
   }
-  for (const key of MANY) if (!isAbsentOr(schema, key, isSchemas)) return wrong(key, "is no list of schemas");
-  for (const key of NAMED) {
-    const fits = key === "dependencies" ? (value: unknown) => isSchema(value) || isNames(value) : isSchema;
-    if (!isAbsentOr(schema, key, (value) => isObject(value) && Object.values(value).every(fits)))
-      return wrong(key, "does not map names to schemas");
-  }
-  return undefined;
+  if (first !== undefined) return problem(place, "shape", first.key, first.rule.says);
+  return protoProblem(place) ?? patternProblem(place);
 }
 
-function namesProblem(schema: JsonObject, wrong: Wrong): ShapeProblem | undefined {
-  if (!isAbsentOr(schema, "required", isNames)) return wrong("required", "is no list of different names");
-  const dependent = own(schema, "dependentRequired");
-  if (dependent !== undefined && !(isObject(dependent) && Object.values(dependent).every(isNames)))
-    return wrong("dependentRequired", "does not map names to lists of names");
-  // Validators do not enforce it: the requirement would be silently void.
-  if ([own(schema, "required"), ...Object.values(isObject(dependent) ? dependent : {})].some(asksForProto))
-    return wrong("required", "asks for a key named `__proto__`");
-  return undefined;
+function problem(place: Place, kind: ShapeProblem["kind"], keyword: string, says: string): ShapeProblem {
+  return { kind, text: `\`${keyword}\` at \`${oneLine(pathOf(place), 120) || "/"}\` ${says}` };
 }
 
-function patternProblem(schema: JsonObject, wrong: Wrong): ShapeProblem | undefined {
-  const pattern = own(schema, "pattern");
-  if (pattern !== undefined && typeof pattern !== "string") return wrong("pattern", "is no string");
-  const named = own(schema, "patternProperties");
-  for (const source of [...(pattern === undefined ? [] : [pattern]), ...Object.keys(isObject(named) ? named : {})])
+/** Validators do not enforce a required `__proto__`: the requirement would silently have no effect. */
+function protoProblem(place: Place): ShapeProblem | undefined {
+  const { required, dependentRequired } = ownOf(place.schema, "required", "dependentRequired");
+  const lists = [required, ...Object.values(isObject(dependentRequired) ? dependentRequired : {})];
+  if (!lists.some((list) => Array.isArray(list) && list.includes("__proto__"))) return undefined;
+  return problem(place, "shape", "required", "asks for a key named `__proto__`");
+}
+
+function patternProblem(place: Place): ShapeProblem | undefined {
+  const { pattern, patternProperties } = ownOf(place.schema, "pattern", "patternProperties");
+  if (pattern !== undefined && typeof pattern !== "string") return problem(place, "shape", "pattern", "is no string");
+  const sources = Object.keys(isObject(patternProperties) ? patternProperties : {});
+  for (const source of pattern === undefined ? sources : [pattern, ...sources])
     if (patternOf(source) === undefined)
-      return {
-        kind: "pattern",
-        text: wrong("pattern", `is none that JavaScript reads: \`${oneLine(source, 60)}\``).text,
-      };
+      return problem(place, "pattern", "pattern", `is none that JavaScript reads: \`${oneLine(source, 60)}\``);
   return undefined;
 }
 
-function isAbsentOr(schema: JsonObject, key: string, fits: (value: unknown) => boolean): boolean {
-  return !Object.hasOwn(schema, key) || fits(schema[key]);
+function ownOf<Key extends string>(schema: JsonObject, ...keys: readonly Key[]): { [K in Key]?: unknown } {
+  const found: { [K in Key]?: unknown } = {};
+  for (const key of keys) if (Object.hasOwn(schema, key)) found[key] = schema[key];
+  return found;
 }
 
 function isType(value: unknown): boolean {
@@ -101,12 +110,17 @@ function isSchemas(value: unknown): boolean {
   return Array.isArray(value) && value.length > 0 && value.every(isSchema);
 }
 
-function isNames(value: unknown): boolean {
-  return Array.isArray(value) && value.every(isString) && distinct(value);
+/** A list of schemas is a tuple, which only draft-07 knows. */
+function isItems(value: unknown, dialect: Dialect): boolean {
+  return isSchema(value) || (dialect === "draft-07" && isSchemas(value));
 }
 
-function asksForProto(value: unknown): boolean {
-  return Array.isArray(value) && value.includes("__proto__");
+function mapsTo(value: unknown, fits: (item: unknown) => boolean): boolean {
+  return isObject(value) && Object.values(value).every(fits);
+}
+
+function isNames(value: unknown): boolean {
+  return Array.isArray(value) && value.every(isString) && distinct(value);
 }
 
 function distinct(values: readonly unknown[]): boolean {

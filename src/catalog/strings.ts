@@ -1,4 +1,4 @@
-// Strings only: the tightest schema a host can insist on. A closed object of required string fields, nothing else.
+// Strings: checks the tightest kind of schema that a host can insist on, a closed object of required string fields.
 
 import { type JsonObject, oneLine } from "../contracts/index.js";
 import { isObject, own } from "./walk.js";
@@ -7,7 +7,7 @@ const ROOT = ["$schema", "additionalProperties", "description", "properties", "r
 const FIELD = ["description", "title", "type"];
 const NAME = /^[a-z][a-z0-9_]{0,31}$/;
 
-/** Says why a schema is not of that kind; undefined when it is. How many fields is `limits.parameters`' matter. */
+/** Says why a schema is not of that kind; undefined when it is. `limits.parameters` bounds the number of fields. */
 export function stringsOnlyProblem(schema: JsonObject): string | undefined {
   const foreign = Object.keys(schema).find((key) => !ROOT.includes(key));
   if (foreign !== undefined) return `\`${oneLine(foreign, 60)}\` is more than required string fields`;

@@ -1,6 +1,7 @@
-// Summary: what a thread's state says of a snapshot. The body lives once, in the host's store.
+// Summary: what a thread's state says of a snapshot. The snapshot itself is stored once, in the host's store.
 //
-//   K17. Bounded whatever the catalog: 1,024 bytes of JSON unless the servers alone need more, and never 4,096.
+//   summary-1. A summary takes at most 1,024 bytes of JSON, or at most 4,096 where the servers alone need more, whatever the
+//              size of the catalog.
 
 import {
   type EffectClass,
@@ -10,7 +11,7 @@ import {
   type ToolSnapshot,
 } from "../contracts/index.js";
 
-/** Bytes of JSON. Servers come first: a person asks which of them are there before what they offer. */
+/** Bytes of JSON. Servers are named first: a person asks which servers there are before asking for their tools. */
 const BYTES = 1_024;
 const SERVER_BYTES = 3_072;
 
@@ -38,7 +39,7 @@ export function summarise(snapshot: ToolSnapshot, effectOf: (entry: ToolEntry) =
   return { ...empty, servers: servers.items, tools: tools.items, withheld: withheld.items };
 }
 
-/** The first items that fit, with the bytes they take in a JSON list. (K17) */
+/** The first items that fit, with the bytes they take in a JSON list. (summary-1) */
 function fill<In, Out>(from: readonly In[], make: (item: In) => Out, room: number): { items: Out[]; bytes: number } {
   const items: Out[] = [];
   let bytes = 0;

@@ -1,12 +1,14 @@
-// Tool: one tool as a server sent it -> the entry a snapshot holds, or the reason it is withheld.
+// Tool: turns one tool as a server sent it into the entry that a snapshot holds, or says why the tool is withheld.
 //
-// Pure, synchronous, total. The entry is a copy: nothing the server's list holds is shared with it.
+// It is pure, synchronous and total. The entry is a copy that shares nothing with the server's list.
 //
-//   K6. A name or text is bounded before it is used, and a tool's size before anything of it is walked for good.
+//   entry-1. A name or a text is bounded before it is used, and the size of a tool before its schemas are examined.
 
 import {
   aliasOf,
   type CatalogLimits,
+  canonicalJson,
+  canonicalObject,
   type Digest,
   digest,
   hasHidden,
@@ -16,6 +18,7 @@ import {
   sha256,
   type ToolEntry,
 } from "../contracts/index.js";
+import { deepFreeze } from "./freeze.js";
 import { headerProblem } from "./headers.js";
 import { withoutInjected } from "./inject.js";
 import { examine, sizeProblem } from "./schema.js";
@@ -25,7 +28,7 @@ import { isObject, own } from "./walk.js";
 /** Characters a tool's own name may have. The specification recommends 128. */
 export const NAME_CHARS = 256;
 
-/** First protocol version with `x-mcp-header`. Versions are dates and compare as text. */
+/** The first protocol version that has `x-mcp-header`. Versions are dates, so they can be compared as text. */
 const HEADERS_SINCE = "2026-07-28";
 
 /** What the digest of a tool covers, as sent. */
@@ -33,17 +36,16 @@ const COVERED = ["name", "title", "description", "inputSchema", "outputSchema", 
 
 export interface ToolRules {
   readonly limits: CatalogLimits;
-  /** `limits.toolName`, compiled. */
-  readonly namePattern: RegExp | undefined;
   readonly protocol: string | undefined;
   readonly injected: (tool: string) => readonly string[];
 }
 
 export type CheckedTool =
-  | { readonly ok: true; readonly entry: ToolEntry; readonly note?: string }
+  /** `content` is the digest of the entry itself: what the id of a snapshot is made of. */
+  | { readonly ok: true; readonly entry: ToolEntry; readonly content: Digest; readonly note?: string }
   | { readonly ok: false; readonly reason: string };
 
-/** The digest of a tool as sent; of what no digest can cover, one that no tool has. Total. */
+/** The digest of a tool as sent. A value that cannot be digested gets a digest that no tool has. Never throws. */
 export function toolDigest(raw: unknown): Digest {
   const covered = isObject(raw) ? coveredOf(raw) : undefined;
   return covered === undefined || notHashable(covered) !== undefined ? sha256("no tool") : digest(covered);
@@ -63,51 +65,93 @@ export function nameProblem(name: unknown, pattern: RegExp | undefined): string 
   return undefined;
 }
 
-/** Checks a tool whose name is known to be one. */
-export function checkTool(server: string, name: string, raw: JsonObject, rules: ToolRules): CheckedTool {
+/** Checks a tool whose name is known to be one. `known`: its JSON text, when the caller has it. */
+export function checkTool(
+  server: string,
+  name: string,
+  raw: JsonObject,
+  rules: ToolRules,
+  known?: string | undefined,
+): CheckedTool {
   const { limits } = rules;
   const sizes = { ...limits, schemaNodes: Number.POSITIVE_INFINITY, schemaDepth: Number.POSITIVE_INFINITY };
-  const large = sizeProblem(raw, sizes); // K6
+  const large = sizeProblem(raw, sizes); // entry-1
   if (large !== undefined) return refuse(`it has ${large}`);
-  const bytes = jsonBytes(raw);
-  if (bytes === undefined) return refuse("it is nested too deeply");
-  if (bytes > limits.toolBytes) return refuse(`it has more than ${limits.toolBytes} bytes`);
-
+  const text = known ?? jsonText(raw);
+  if (text === undefined) return refuse("it is nested too deeply");
+  if (Buffer.byteLength(text) > limits.toolBytes) return refuse(`it has more than ${limits.toolBytes} bytes`);
   const texts = textsProblem(raw, limits.descriptionChars);
   if (texts !== undefined) return refuse(texts);
-  const input = own(raw, "inputSchema");
-  const schemas = inputProblem(input, rules);
-  if (schemas !== undefined) return refuse(`input schema: ${schemas}`);
-  const output = own(raw, "outputSchema") ?? undefined;
-  const outputFault = output === undefined ? undefined : examine(output, limits);
-  if (outputFault?.kind === "shape") return refuse(`output schema: ${outputFault.text}`);
 
   const covered = coveredOf(raw);
   const foreign = notHashable(covered);
+  const input = inputProblem(covered.inputSchema, rules, foreign === undefined);
+  if (input !== undefined) return refuse(`input schema: ${input}`);
+  const output = covered.outputSchema ?? undefined;
+  const outputFault = output === undefined ? undefined : examine(output, limits, foreign === undefined);
+  if (outputFault?.kind === "shape") return refuse(`output schema: ${outputFault.text}`);
   if (foreign !== undefined) return refuse(`it is no plain JSON: ${foreign}`);
-  const copy = JSON.parse(JSON.stringify(covered)) as JsonObject;
-  const shown = withoutInjected(copy.inputSchema as JsonObject, rules.injected(name));
+
+  const copy = coveredOf(JSON.parse(text) as JsonObject);
+  const injected = rules.injected(name);
+  const shown = withoutInjected(copy.inputSchema as JsonObject, injected);
   if (!shown.ok) return refuse(shown.problem);
-  const still = examine(shown.schema, limits);
+  const still = injected.length === 0 ? undefined : examine(shown.schema, limits);
   if (still !== undefined) return refuse(`input schema without what is injected: ${still.text}`);
 
-  const entry: ToolEntry = {
+  const made = entryOf(server, name, copy, shown.schema, outputFault === undefined);
+  if (outputFault === undefined) return { ok: true, ...made };
+  return { ok: true, ...made, note: `results of \`${oneLine(name, 80)}\` are not checked: ${outputFault.text}` };
+}
+
+/** The JSON text of a value; undefined when it is nested too deeply for the engine to write it. */
+function jsonText(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value);
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * The entry of a tool, frozen. `copy` is what the server sent and `inputSchema` what the model is shown of it. An output
+ * schema with a pattern that only another language can read (`checked` is false) is left out: the tool stays, and its
+ * results are not checked.
+ *
+ * Both digests are made from the same canonical texts, so the schemas are written out once.
+ */
+function entryOf(
+  server: string,
+  name: string,
+  copy: JsonObject,
+  inputSchema: JsonObject,
+  checked: boolean,
+): { readonly entry: ToolEntry; readonly content: Digest } {
+  const texts = textsOf(copy);
+  const fields = {
     alias: aliasOf(server, name),
     server,
     tool: name,
     ...(typeof copy.title === "string" ? { title: copy.title } : {}),
     description: typeof copy.description === "string" ? copy.description : "",
-    inputSchema: shown.schema,
-    // An output schema with a pattern only another language can read says nothing here: the tool stays, unchecked.
-    ...(isObject(copy.outputSchema) && outputFault === undefined ? { outputSchema: copy.outputSchema } : {}),
+    inputSchema,
+    ...(isObject(copy.outputSchema) && checked ? { outputSchema: copy.outputSchema } : {}),
     ...(isObject(copy.annotations) ? { annotations: copy.annotations } : {}),
-    digest: digest(covered),
+    digest: sha256(canonicalObject(texts)),
   };
-  if (outputFault === undefined) return { ok: true, entry };
-  return { ok: true, entry, note: `results of \`${oneLine(name, 80)}\` are not checked: ${outputFault.text}` };
+  const shown = Object.entries(fields).map(([key, value]) => [
+    key,
+    value === copy[key] ? (texts[key] as string) : canonicalJson(value),
+  ]);
+  return { entry: deepFreeze(fields), content: sha256(canonicalObject(Object.fromEntries(shown))) };
 }
 
-/** Null counts as absent: some servers write what they do not have that way. */
+/** The canonical JSON of each member. */
+function textsOf(object: JsonObject): Record<string, string> {
+  return Object.fromEntries(Object.entries(object).map(([key, value]) => [key, canonicalJson(value)]));
+}
+
+/** Says which text is none. Null counts as absent, because some servers write null for a text that they do not have. */
 function textsProblem(raw: JsonObject, chars: number): string | undefined {
   for (const key of ["title", "description"]) {
     const text = own(raw, key) ?? "";
@@ -117,8 +161,8 @@ function textsProblem(raw: JsonObject, chars: number): string | undefined {
   return isObject(own(raw, "annotations") ?? {}) ? undefined : "its annotations are no object";
 }
 
-function inputProblem(schema: unknown, { limits, protocol }: ToolRules): string | undefined {
-  const problem = examine(schema, limits);
+function inputProblem(schema: unknown, { limits, protocol }: ToolRules, plain: boolean): string | undefined {
+  const problem = examine(schema, limits, plain);
   if (problem !== undefined) return problem.text;
   if (!isObject(schema) || own(schema, "type") !== "object") return "its root is not of type `object`";
   const properties = own(schema, "properties");
@@ -130,15 +174,6 @@ function inputProblem(schema: unknown, { limits, protocol }: ToolRules): string 
     if (more !== undefined) return more;
   }
   return protocol !== undefined && protocol >= HEADERS_SINCE ? headerProblem(schema) : undefined;
-}
-
-/** Size of the tool as JSON; undefined when it cannot be written (nested too deeply for the engine). */
-function jsonBytes(value: unknown): number | undefined {
-  try {
-    return Buffer.byteLength(JSON.stringify(value));
-  } catch {
-    return undefined;
-  }
 }
 
 function refuse(reason: string): CheckedTool {

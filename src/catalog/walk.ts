@@ -1,7 +1,7 @@
-// Walk: the subschemas of a JSON Schema, by position.
+// Walk: finds the subschemas of a JSON Schema by their position.
 //
-// A key is a keyword only where a schema stands: `$ref` below `properties` is a parameter's name, and `items` inside an
-// `enum` is data. Iterative: a deep schema cannot overflow it.
+// A key is a keyword only where a schema stands: `$ref` below `properties` is the name of a parameter, and `items` inside
+// an `enum` is data. The walk uses a list instead of recursion, so a deeply nested schema cannot overflow the stack.
 
 import type { JsonObject } from "../contracts/index.js";
 
@@ -34,48 +34,83 @@ export const NAMED = [
   "properties",
 ] as const;
 
-/** A schema and where it stands. `resource` is the nearest schema around it with an `$id`: what `#` refers to. */
+/** Each of these keywords with its rank: children are visited in this order, whatever the order of a schema's keys. */
+const RANKS: ReadonlyMap<string, number> = new Map([...ONE, ...MANY, ...NAMED].map((keyword, rank) => [keyword, rank]));
+const NAMED_KEYWORDS: ReadonlySet<string> = new Set(NAMED);
+
+/** A schema and where it stands. */
 export interface Place {
   readonly schema: JsonObject;
-  /** JSON pointer. */
-  readonly path: string;
+  /** The nearest schema around it, or itself, that has an `$id`: what `#` refers to. */
   readonly resource: JsonObject;
+  /** The place it was found from, or the JSON pointer at which the walk began. */
+  readonly from: Place | string;
+  /** The keyword of `from` under which it stands, and its name or index there if it is one of several. */
+  readonly keyword: string;
+  readonly name: string | number | undefined;
 }
 
-/** Every subschema that is an object, `from` first. `seen` is added to and never entered twice. */
-export function* places(from: Place, seen = new Set<JsonObject>()): Generator<Place> {
-  const pending: Place[] = [from];
+/** The JSON pointer of a place. It is written only when somebody asks: most places are never named. */
+export function pathOf(place: Place): string {
+  let path = "";
+  let here: Place | string = place;
+  while (typeof here !== "string") {
+    if (here.keyword !== "") path = `/${here.keyword}${here.name === undefined ? "" : `/${step(here.name)}`}${path}`;
+    here = here.from;
+  }
+  return `${here}${path}`;
+}
+
+/**
+ * Every subschema that is an object, `schema` itself first. `path` is its JSON pointer and `resource` what `#` refers to
+ * there. Each schema found is added to `seen`, and one that is in `seen` already is not entered again.
+ */
+export function placesOf(schema: JsonObject, path = "", resource = schema, seen = new Set<JsonObject>()): Place[] {
+  const found: Place[] = [];
+  const pending: Place[] = [
+    { schema, resource: resourceOf(schema, resource), from: path, keyword: "", name: undefined },
+  ];
   for (let place = pending.pop(); place !== undefined; place = pending.pop()) {
     if (seen.has(place.schema)) continue;
     seen.add(place.schema);
-    const id = own(place.schema, "$id");
-    const resource = typeof id === "string" && !id.startsWith("#") ? place.schema : place.resource;
-    const here = resource === place.resource ? place : { ...place, resource };
-    yield here;
-    for (const [path, child] of children(here.schema))
-      if (isObject(child)) pending.push({ schema: child, path: `${here.path}${path}`, resource });
+    found.push(place);
+    addChildren(place, pending);
+  }
+  return found;
+}
+
+function addChildren(from: Place, pending: Place[]): void {
+  for (const keyword of keywordsOf(from.schema)) {
+    const value = from.schema[keyword];
+    const add = (schema: unknown, name?: string | number) => {
+      if (!isObject(schema)) return;
+      pending.push({ schema, resource: resourceOf(schema, from.resource), from, keyword, name });
+    };
+    if (NAMED_KEYWORDS.has(keyword)) {
+      if (isObject(value)) for (const name of Object.keys(value)) add(value[name], name);
+    } else if (Array.isArray(value)) {
+      value.forEach(add);
+    } else if (!(MANY as readonly string[]).includes(keyword)) {
+      add(value);
+    }
   }
 }
 
-function* children(schema: JsonObject): Generator<[string, unknown]> {
-  for (const key of ONE) {
-    const value = own(schema, key);
-    if (Array.isArray(value)) for (const [index, item] of value.entries()) yield [`/${key}/${index}`, item];
-    else yield [`/${key}`, value];
-  }
-  for (const key of MANY) {
-    const value = own(schema, key);
-    if (Array.isArray(value)) for (const [index, item] of value.entries()) yield [`/${key}/${index}`, item];
-  }
-  for (const key of NAMED) {
-    const value = own(schema, key);
-    if (isObject(value)) for (const [name, item] of Object.entries(value)) yield [`/${key}/${step(name)}`, item];
-  }
+/** The keywords of a schema that may hold schemas, by rank. */
+function keywordsOf(schema: JsonObject): string[] {
+  const found: string[] = [];
+  for (const key of Object.keys(schema)) if (RANKS.has(key)) found.push(key);
+  return found.length < 2 ? found : found.sort((a, b) => (RANKS.get(a) as number) - (RANKS.get(b) as number));
+}
+
+function resourceOf(schema: JsonObject, around: JsonObject): JsonObject {
+  const id = own(schema, "$id");
+  return typeof id === "string" && !id.startsWith("#") ? schema : around;
 }
 
 /** A name as a step of a JSON pointer. */
-function step(name: string): string {
-  return name.replaceAll("~", "~0").replaceAll("/", "~1");
+function step(name: string | number): string {
+  return String(name).replaceAll("~", "~0").replaceAll("/", "~1");
 }
 
 export function isObject(value: unknown): value is JsonObject {

@@ -2,7 +2,7 @@
 
 import { isAbsolute, resolve } from "node:path";
 import { readConfig } from "../adapters/config/load.js";
-import type { Config, Finding } from "../contracts/index.js";
+import { type Config, type Finding, oneLine } from "../contracts/index.js";
 import { withKeptSecret } from "../create/secret.js";
 import type { Context } from "./io.js";
 
@@ -21,6 +21,13 @@ export async function configOf(
   const { config, findings } = await readConfig(options.config, io.env);
   const own = model === undefined ? config : { ...config, model: modelName(model, io.cwd) };
   return { config: seals ? withKeptSecret(own) : own, findings };
+}
+
+/** The same, with the findings told on stderr. */
+export async function notedConfig(context: Context, options: ConfigOptions): Promise<Config> {
+  const { config, findings } = await configOf(context, options);
+  for (const finding of findings) context.note(`warning: ${oneLine(finding.message, 1_000)}`);
+  return config;
 }
 
 function modelName(model: string, cwd: string): string {

@@ -10,8 +10,9 @@ import type { GraphState } from "../graph/state.js";
 import { reportTurn } from "../report/report.js";
 import { type Failure, runFailure, Stopped } from "./failure.js";
 import { isInteractive } from "./io.js";
-import { type Opened, redacted } from "./open.js";
+import type { Opened } from "./open.js";
 import { createProgress, type Progress } from "./progress.js";
+import { redacted } from "./redacted.js";
 import { styleOf } from "./style.js";
 
 export interface Turn {
@@ -42,7 +43,7 @@ export async function takeTurn(opened: Opened, threadId: string, question?: stri
       if (mode === "custom") showProgress(chunk);
   } catch (cause) {
     if (stop.aborted) throw new Stopped(threadId);
-    thrown = { cause: redacted(cause, toolgate) };
+    thrown = { cause: redacted(cause, toolgate.host.redact) };
   }
   if (stop.aborted) throw new Stopped(threadId);
   return standing(opened, threadId, thrown);

@@ -1,7 +1,7 @@
 // Alias: the one name under which a model sees a server's tool.
 //
-//   N1. An alias has only the characters every provider accepts and at most 64 of them.
-//   N2. Nothing ever splits an alias: it is looked up whole, in a snapshot. Server and tool names may hold any separator.
+// An alias has only characters that every provider accepts, and at most 64 of them. Nothing ever splits an alias into server
+// and tool: it is looked up as a whole in a snapshot, because the names of servers and tools may hold any separator.
 
 import { sha256 } from "./digest.js";
 
@@ -12,7 +12,10 @@ export function mapName(name: string): string {
   return name.replace(/[^A-Za-z0-9_-]/gu, "_");
 }
 
-/** `mcp__{server}__{tool}`, mapped; longer than 64: cut and ended with `_` and 8 hex digits of the full name's hash. */
+/**
+ * `mcp__{server}__{tool}`, mapped. An alias that would be longer than 64 characters is cut, and ends with `_` and 8 hex digits
+ * of the hash of the full name.
+ */
 export function aliasOf(server: string, tool: string): string {
   const full = `mcp__${server}__${tool}`;
   const mapped = mapName(full);

@@ -1,13 +1,14 @@
-// The two tools of the host itself. They are reads, free of budget, and allowed unless denied by name.
+// Built-ins: the two tools of toolgate itself. They live beside the host's own tools, under the server name `local`.
 
-import type { Operation } from "./operation.js";
 import { LOCAL } from "./snapshot.js";
 
+/** Connects a server that waits to be connected. */
 export const CONNECT_SERVER = "connect_server";
+/** Reads on in a stored result. */
 export const READ_RESULT = "read_result";
 export const BUILT_INS = [CONNECT_SERVER, READ_RESULT] as const;
 
-/** In the ledger like any call, but not counted. */
-export function isBuiltIn(operation: Pick<Operation, "server" | "tool">): boolean {
-  return operation.server === LOCAL && (BUILT_INS as readonly string[]).includes(operation.tool ?? "");
+/** Whether a call, a rule's target or an entry is of a built-in. Null stands for a name that no tool has. */
+export function isBuiltIn(operation: { readonly server: string | null; readonly tool: string | null }): boolean {
+  return operation.server === LOCAL && (BUILT_INS as readonly (string | null)[]).includes(operation.tool);
 }

@@ -1,7 +1,7 @@
-// Digest: SHA-256 over RFC 8785 canonical JSON. The one way anything in toolgate is identified by content.
+// Digest: SHA-256 over RFC 8785 canonical JSON. It is the one way in which anything in toolgate is identified by content.
 //
-//   D1. Equal JSON values have equal digests, whatever the order of their keys.
-//   D2. What canonical JSON cannot tell apart from something else is refused before hashing, never coerced.
+// Equal JSON values have equal digests, whatever the order of their keys. A value that canonical JSON cannot tell apart from
+// another one is refused before it is hashed; it is never turned into something else.
 
 import { createHash } from "node:crypto";
 import { canonicalize } from "json-canonicalize";
@@ -18,7 +18,7 @@ export const MAX_DEPTH = 64;
 export function digest(value: unknown): Digest {
   const problem = notHashable(value);
   if (problem) throw new TypeError(`cannot digest the value: ${problem}`);
-  return sha256(canonicalize(value));
+  return sha256(canonicalJson(value));
 }
 
 /** SHA-256 of text (as UTF-8) or bytes, in hex. */
@@ -26,11 +26,32 @@ export function sha256(data: string | Uint8Array): Digest {
   return createHash("sha256").update(data).digest("hex");
 }
 
-/** Says why a value has no faithful canonical JSON; undefined when it has one. Iterative: depth cannot overflow it. (D2) */
+/** The canonical JSON text of a value. **Contract:** `notHashable` has nothing to say of the value. */
+export function canonicalJson(value: unknown): string {
+  return canonicalize(value);
+}
+
+/**
+ * The canonical JSON text of an object, put together from the canonical texts of its members. Large members are written
+ * once where several objects have them. **Contract:** no member is named `toJSON`.
+ */
+export function canonicalObject(members: Readonly<Record<string, string>>): string {
+  const pairs = Object.keys(members)
+    .sort()
+    .map((key) => `${JSON.stringify(key)}:${members[key]}`);
+  return `{${pairs.join(",")}}`;
+}
+
+/**
+ * Says why a value has no faithful canonical JSON; undefined when it has one. It uses a list instead of recursion, so a
+ * deeply nested value cannot overflow the stack.
+ */
 export function notHashable(value: unknown, maxDepth = MAX_DEPTH): string | undefined {
-  const pending: [unknown, number][] = [[value, 0]];
-  while (pending.length > 0) {
-    const [item, depth] = pending.pop() as [unknown, number];
+  const items: unknown[] = [value];
+  const depths: number[] = [0]; // of the item at the same index
+  while (items.length > 0) {
+    const item = items.pop();
+    const depth = depths.pop() as number;
     if (depth > maxDepth) return `nested deeper than ${maxDepth}`;
     if (item === null || typeof item === "boolean") continue;
     if (typeof item === "string") {
@@ -40,7 +61,8 @@ export function notHashable(value: unknown, maxDepth = MAX_DEPTH): string | unde
     } else if (Array.isArray(item)) {
       for (let index = 0; index < item.length; index++) {
         if (!(index in item)) return "a hole in an array";
-        pending.push([item[index], depth + 1]);
+        items.push(item[index]);
+        depths.push(depth + 1);
       }
     } else if (typeof item === "object") {
       const prototype = Object.getPrototypeOf(item);
@@ -49,7 +71,8 @@ export function notHashable(value: unknown, maxDepth = MAX_DEPTH): string | unde
       for (const key of Object.keys(item)) {
         if (key === "__proto__") return "a key named __proto__";
         if (!isWellFormed(key)) return "a lone surrogate in a key";
-        pending.push([(item as Record<string, unknown>)[key], depth + 1]);
+        items.push((item as Record<string, unknown>)[key]);
+        depths.push(depth + 1);
       }
     } else {
       return `${typeof item} is not JSON`;
@@ -67,5 +90,5 @@ function isWellFormed(text: string): boolean {
 
 /** Size of a value's canonical JSON in UTF-8 bytes; 0 for what has none. */
 export function canonicalBytes(value: unknown): number {
-  return notHashable(value) === undefined ? Buffer.byteLength(canonicalize(value)) : 0;
+  return notHashable(value) === undefined ? Buffer.byteLength(canonicalJson(value)) : 0;
 }

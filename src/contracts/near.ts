@@ -1,4 +1,4 @@
-// Names close to a mistyped one, for messages that help.
+// Near: finds the names that are close to a mistyped one, for messages that help.
 
 /** The known names closest to `name`, nearest first: at most `count`, none further than a third of the name away. */
 export function nearest(name: string, known: readonly string[], count = 3): string[] {
@@ -11,12 +11,12 @@ export function nearest(name: string, known: readonly string[], count = 3): stri
     .map(({ candidate }) => candidate);
 }
 
-/** `search_docs` means `mcp__docs__search_docs`. */
+/** Whether one name ends with the other: somebody who writes `search_docs` may mean `mcp__docs__search_docs`. */
 function sharesTail(name: string, candidate: string): boolean {
   return name.length >= 4 && candidate.endsWith(name);
 }
 
-/** Levenshtein distance; anything above `most` may come out as `most + 1`. */
+/** The Levenshtein distance. A distance above `most` may be returned as `most + 1`. */
 function distanceOf(a: string, b: string, most: number): number {
   if (Math.abs(a.length - b.length) > most) return most + 1;
   let previous = Array.from({ length: b.length + 1 }, (_, index) => index);

@@ -108,7 +108,7 @@ export function rejected(reason: RejectedReason, by: OutcomeBy, message: string)
   return { status: "rejected", reason, by, message };
 }
 
-/** The refusal of a write while another write's outcome is unknown. */
+/** What a write is refused with while the outcome of an earlier one is unknown. `alias`: the earlier write's. */
 export function haltedOutcome(alias: string): Outcome {
   return rejected("halted", "halt", `the outcome of ${alias} is unknown; no write runs until it is settled`);
 }

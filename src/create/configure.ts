@@ -1,7 +1,6 @@
 // Configure: from what a caller gives to rules, settings and tools that fit together, or an error that says what does not.
 
 import type { StructuredToolInterface } from "@langchain/core/tools";
-import { toJsonSchema } from "@langchain/core/utils/json_schema";
 import { checkConfig } from "../adapters/config/check.js";
 import { type Loaded, readConfig, resolveConfig } from "../adapters/config/load.js";
 import type { LocalTool } from "../catalog/index.js";
@@ -38,7 +37,7 @@ export async function configure(options: ToolgateOptions): Promise<Configured> {
     const hint = "mend the configuration; `toolgate check` lists everything at once";
     throw new ToolgateError("config_invalid", wrong.message, hint);
   }
-  const locals = own.map(localTool);
+  const locals = await localTools(own);
   return { config, findings: all, policy: policy.policy, settings: settings.settings, tools, locals };
 }
 
@@ -64,8 +63,14 @@ function isResolved(given: Exclude<ToolgateOptions["config"], string>): given is
   return typeof (given as Partial<Config>).folder === "string" && typeof (given as Partial<Config>).limits === "object";
 }
 
-function localTool(tool: StructuredToolInterface): LocalTool {
-  return { name: tool.name, description: tool.description, inputSchema: toJsonSchema(tool.schema) as JsonObject };
+async function localTools(own: readonly StructuredToolInterface[]): Promise<LocalTool[]> {
+  if (own.length === 0) return []; // the command has none, and then LangChain is not loaded for them
+  const { toJsonSchema } = await import("@langchain/core/utils/json_schema");
+  return own.map(({ name, description, schema }) => ({
+    name,
+    description,
+    inputSchema: toJsonSchema(schema) as JsonObject,
+  }));
 }
 
 function refuseClashes(tools: readonly StructuredToolInterface[]): void {

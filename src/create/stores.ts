@@ -1,16 +1,15 @@
-// Stores: ledger, results and checkpoints of the configured kind, opened together.
+// Stores: ledger, results and checkpoints of the configured kind.
+//
+// The ledger can be opened alone. What only a run needs, LangGraph above all, takes most of a second to load, so it is
+// imported where it is used.
 
 import { join } from "node:path";
-import { type BaseCheckpointSaver, MemorySaver } from "@langchain/langgraph";
+import type { BaseCheckpointSaver } from "@langchain/langgraph";
 import Database from "better-sqlite3";
 import { createMemoryLedger } from "../adapters/memory/ledger.js";
-import { createMemoryResults } from "../adapters/memory/results.js";
-import { openCheckpointer } from "../adapters/sqlite/checkpointer.js";
 import { makeFolder } from "../adapters/sqlite/folder.js";
 import { createSqliteLedger, sqliteHolds } from "../adapters/sqlite/ledger.js";
-import { createSqliteResults } from "../adapters/sqlite/results.js";
 import { type Config, ToolgateError } from "../contracts/index.js";
-import { CheckpointSerializer } from "../langgraph/serde.js";
 import type { Ledger, LedgerDeps } from "../ledger/port.js";
 import type { ResultStore } from "../observation/index.js";
 
@@ -21,43 +20,89 @@ export interface Stores {
   readonly close: () => Promise<void>;
 }
 
+/** A ledger without the stores beside it. */
+export interface LedgerStore {
+  readonly ledger: Ledger;
+  /** Opens the checkpoints beside the ledger. They are to be read only. */
+  readonly checkpoints: () => Promise<BaseCheckpointSaver>;
+  readonly close: () => Promise<void>;
+}
+
 /**
  * `itsLedger`: runs hold their threads in the store's own ledger, so its checkpointer can ask whose a thread is. Throws
  * `store_failed` and `store_version`.
  */
 export async function openStores(config: Config, deps: LedgerDeps, itsLedger: boolean): Promise<Stores> {
   switch (config.store.kind) {
-    case "memory":
+    case "memory": {
+      const { createMemoryResults } = await import("../adapters/memory/results.js");
       return {
         ledger: createMemoryLedger(deps),
         results: createMemoryResults(),
-        checkpointer: new MemorySaver(new CheckpointSerializer()),
+        checkpointer: await memoryCheckpoints(),
         close: async () => undefined,
       };
+    }
     case "sqlite":
       return openSqlite(config.store.path, deps, itsLedger);
     case "postgres": {
-      const { openPostgres } = await import("../adapters/postgres/open.js"); // its driver is loaded where it is used
-      return openPostgres(config.store.url, deps, { fenced: itsLedger });
+      const { openPostgres } = await import("../adapters/postgres/open.js");
+      return openPostgres(config.store.url, deps, { fenced: itsLedger, prepared: config.store.prepared });
     }
   }
 }
 
-function openSqlite(folder: string, deps: LedgerDeps, itsLedger: boolean): Stores {
-  const db = openDatabase(folder);
-  try {
-    return {
-      ledger: createSqliteLedger(db, deps),
-      results: createSqliteResults(db, itsLedger ? "kill" : "power-loss"),
-      checkpointer: openCheckpointer(db, itsLedger ? sqliteHolds(db) : undefined),
-      close: async () => {
-        db.close();
-      },
-    };
-  } catch (error) {
-    db.close();
-    throw error;
+/** Opens the ledger alone. Throws `store_failed` and `store_version`. */
+export async function openLedger(config: Config, deps: LedgerDeps): Promise<LedgerStore> {
+  switch (config.store.kind) {
+    case "memory":
+      return { ledger: createMemoryLedger(deps), checkpoints: memoryCheckpoints, close: async () => undefined };
+    case "sqlite": {
+      const db = openDatabase(config.store.path);
+      return closedOnFailure(db, () => ({
+        ledger: createSqliteLedger(db, deps),
+        checkpoints: async () => (await import("../adapters/sqlite/checkpointer.js")).openCheckpointer(db),
+        close: async () => void db.close(),
+      }));
+    }
+    case "postgres":
+      return openPostgresLedger(config.store, deps);
   }
+}
+
+async function openSqlite(folder: string, deps: LedgerDeps, itsLedger: boolean): Promise<Stores> {
+  const { openCheckpointer } = await import("../adapters/sqlite/checkpointer.js");
+  const { createSqliteResults } = await import("../adapters/sqlite/results.js");
+  const db = openDatabase(folder);
+  return closedOnFailure(db, () => ({
+    ledger: createSqliteLedger(db, deps),
+    results: createSqliteResults(db, itsLedger ? "kill" : "power-loss"),
+    checkpointer: openCheckpointer(db, itsLedger ? sqliteHolds(db) : undefined),
+    close: async () => void db.close(),
+  }));
+}
+
+/** The same connection and ledger as `openPostgres` makes. Nothing connects before the first use. */
+async function openPostgresLedger(
+  { url, prepared }: Extract<Config["store"], { kind: "postgres" }>,
+  deps: LedgerDeps,
+): Promise<LedgerStore> {
+  const { connect } = await import("../adapters/postgres/connection.js");
+  const { postgresStore } = await import("../adapters/postgres/store.js");
+  const { createLedger } = await import("../ledger/ledger.js");
+  const connection = connect(url, { prepared });
+  return {
+    ledger: createLedger(postgresStore(connection, { clock: "database", now: deps.now }), deps),
+    checkpoints: async () =>
+      (await import("../adapters/postgres/checkpointer.js")).postgresCheckpointer(connection, false),
+    close: () => connection.close(),
+  };
+}
+
+async function memoryCheckpoints(): Promise<BaseCheckpointSaver> {
+  const { MemorySaver } = await import("@langchain/langgraph-checkpoint");
+  const { CheckpointSerializer } = await import("../langgraph/serde.js");
+  return new MemorySaver(new CheckpointSerializer());
 }
 
 /** One file holds ledger, results and checkpoints: what belongs together is backed up together. */
@@ -73,5 +118,14 @@ function openDatabase(folder: string): Database.Database {
       "check that `store.path` is a folder you may write to",
       { cause },
     );
+  }
+}
+
+function closedOnFailure<T>(db: Database.Database, open: () => T): T {
+  try {
+    return open();
+  } catch (error) {
+    db.close();
+    throw error;
   }
 }

@@ -19,3 +19,8 @@ export function after(ms: number): { elapsed: Promise<void>; cancel: () => void 
   });
   return { elapsed, cancel };
 }
+
+/** Resolves after the event loop has run. */
+export function pause(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}

@@ -1,6 +1,5 @@
 // Composition: reads a configuration, chooses the adapters and gives each room the ports that it needs.
 
-import { randomBytes } from "node:crypto";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { parseStrictJson } from "../adapters/config/json.js";
 import { createServers, type McpDeps } from "../adapters/mcp/servers.js";
@@ -8,17 +7,21 @@ import { createSchemaChecker } from "../adapters/schema/checker.js";
 import { GRANT_START } from "../approval/index.js";
 import type { Config, OperationView } from "../contracts/index.js";
 import type { Servers } from "../contracts/servers.js";
-import { buildGraph, createCatalog, type GraphPorts } from "../graph/index.js";
+import { builtInTools } from "../execution/built-ins.js";
+import type { ShownCalls } from "../gate/answer.js";
+import { buildGraph, type GraphPorts } from "../graph/index.js";
+import { createCatalog } from "../listings/catalog.js";
 import { openRedactor } from "../observation/index.js";
 import { toolSettings } from "../policy/index.js";
 import { recordsOf } from "../report/records.js";
-import { createBackground } from "./background.js";
+import { type Background, createBackground } from "./background.js";
+import { newId, secretOf } from "./chance.js";
 import { type Configured, configure } from "./configure.js";
 import { once, takeEvery } from "./once.js";
 import type { Toolgate, ToolgateOptions } from "./options.js";
-import { createOwners } from "./owners.js";
+import { createOwners, type Owners } from "./owners.js";
 import { openStores, type Stores } from "./stores.js";
-import { after, every } from "./timers.js";
+import { after, every, pause } from "./timers.js";
 
 /** How the servers of a configuration are reached. */
 export type OpenServers = (config: Config, deps: McpDeps) => Servers;
@@ -46,72 +49,87 @@ export async function assembleToolgate(options: ToolgateOptions, openServers: Op
 
 function connectRooms(
   options: ToolgateOptions,
-  { config, findings, policy, settings, tools, locals }: Configured,
+  configured: Configured,
   stores: Stores,
-  owners: ReturnType<typeof createOwners>,
+  owners: Owners,
   openServers: OpenServers,
 ): Toolgate {
-  const now = options.now ?? Date.now;
-  const ledger = options.ledger ?? stores.ledger;
-  const { redact, hide } = openRedactor(config.secrets, [GRANT_START]);
-  const servers = openServers(config, { now, redact, lateAnswerMs: config.lateAnswerMs });
-  const checker = createSchemaChecker();
+  const { config, findings } = configured;
   const background = createBackground();
-  const injected = (server: string, tool: string) =>
-    Object.keys(toolSettings(settings, { alias: "", server, tool }).inject ?? {});
-  const catalog = createCatalog({ config, servers, ledger, locals, injected, redact });
-  const ports: GraphPorts = {
-    config,
-    ledger,
-    results: stores.results,
-    servers,
-    catalog,
-    checker,
-    policy,
-    settings,
-    model: once(async () => options.model ?? (await configuredModel(config.model))),
-    tools,
-    newOwner: owners.next,
-    secret: config.approvals.secret ?? randomBytes(32).toString("base64url"),
-    identify: options.identify ?? authenticatedUser,
-    now,
-    steady: () => performance.now(),
-    newId: () => randomBytes(16).toString("hex"),
-    every,
-    after,
-    background: background.add,
-    quiet: background.quiet,
-    redact,
-    hide,
-    jsonProblem,
-  };
+  const ports = portsOf(options, configured, stores, { owners, background, openServers });
   const graph = buildGraph(ports, options.checkpointer ?? stores.checkpointer);
+  const stateOf = (threadId: string) => graph.getState({ configurable: { thread_id: threadId } });
   return {
     graph,
-    ledger: recordsOf(ports, async (threadId) => {
-      const state = await graph.getState({ configurable: { thread_id: threadId } });
-      if (state.config.configurable?.["checkpoint_id"] === undefined) return undefined;
-      return (state.values as { operations?: OperationView[] }).operations ?? [];
-    }),
+    ledger: recordsOf(ports, shownBy(graph)),
     config,
     findings,
     host: ports,
     async snapshot(threadId) {
-      if (threadId === undefined) return catalog.latest();
-      const state = await graph.getState({ configurable: { thread_id: threadId } });
-      const id = (state.values as { snapshot?: { id: string } }).snapshot?.id;
-      return id === undefined ? undefined : catalog.snapshot(id);
+      if (threadId === undefined) return ports.catalog.latest();
+      const id = ((await stateOf(threadId)).values as { snapshot?: { id: string } }).snapshot?.id;
+      return id === undefined ? undefined : ports.catalog.snapshot(id);
     },
     close: once(() =>
       takeEvery([
-        () => Promise.all([servers.close(), background.allQuiet()]),
-        () => checker.close(),
+        () => Promise.all([ports.servers.close(), background.allQuiet()]),
+        () => ports.checker.close(),
         () => stores.ledger.close(),
         () => stores.close(),
         () => owners.end(),
       ]),
     ),
   };
+}
+
+/** What the heads of threads show, by the graph. */
+export function shownBy(graph: Toolgate["graph"]): ShownCalls {
+  return async (threadId) => {
+    const state = await graph.getState({ configurable: { thread_id: threadId } });
+    if (state.config.configurable?.["checkpoint_id"] === undefined) return undefined;
+    return (state.values as { operations?: OperationView[] }).operations ?? [];
+  };
+}
+
+/** One object that satisfies the ports of every room. */
+function portsOf(
+  options: ToolgateOptions,
+  { config, policy, settings, tools, locals }: Configured,
+  stores: Stores,
+  made: { readonly owners: Owners; readonly background: Background; readonly openServers: OpenServers },
+) {
+  const now = options.now ?? Date.now;
+  const ledger = options.ledger ?? stores.ledger;
+  const { redact, hide } = openRedactor(config.secrets, [GRANT_START]);
+  const servers = made.openServers(config, { now, redact, lateAnswerMs: config.lateAnswerMs });
+  const injected = (server: string, tool: string) =>
+    Object.keys(toolSettings(settings, { alias: "", server, tool }).inject ?? {});
+  const shown = [...builtInTools(config), ...locals];
+  return {
+    config,
+    ledger,
+    results: stores.results,
+    servers,
+    catalog: createCatalog({ config, servers, ledger, locals: shown, injected, redact, pause }),
+    checker: createSchemaChecker(),
+    policy,
+    settings,
+    model: once(async () => options.model ?? (await configuredModel(config.model))),
+    tools,
+    newOwner: made.owners.next,
+    secret: secretOf(config),
+    identify: options.identify ?? authenticatedUser,
+    now,
+    steady: () => performance.now(),
+    newId,
+    every,
+    after,
+    background: made.background.add,
+    quiet: made.background.quiet,
+    redact,
+    hide,
+    jsonProblem,
+  } satisfies GraphPorts;
 }
 
 /** Loading a model loads its provider's package, so it is done at the first request. */

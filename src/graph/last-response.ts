@@ -1,39 +1,32 @@
-// Last response: the calls of the last AI message of a conversation, judged.
+// Last response: the calls of the last AI message of a conversation, as the gate is asked about them.
 
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
-import { type Batch, judgeResponse } from "../gate/batch.js";
+import type { Batch, ResponseShown } from "../gate/batch.js";
 import { callsOf, lastProposal, metadataOf, turnOf, withArguments } from "../observation/conversation.js";
-import type { GraphPorts } from "./ports.js";
 import type { GraphState } from "./state.js";
 
-/** A judged batch with the message whose calls it holds. */
-export interface LastResponse extends Batch {
+/** The last AI message with what it shows. */
+export interface LastResponse {
   readonly message: AIMessage;
+  readonly shown: ResponseShown;
 }
 
-/** Looks up and judges the calls of the last AI message; undefined when it has none. */
-export async function judgeLastResponse(
-  ports: GraphPorts,
+/** The last AI message, if it has calls. */
+export function lastResponse(
   state: Pick<GraphState, "messages" | "ledgerSeq" | "snapshot">,
   threadId: string,
-): Promise<LastResponse | undefined> {
+): LastResponse | undefined {
   const found = lastProposal(state.messages);
   if (!found) return undefined;
   const { message, at } = found;
   const { proposalId, snapshotId = state.snapshot?.id } = metadataOf(message);
-  const batch = await judgeResponse(ports, {
-    threadId,
-    messageId: message.id,
-    calls: callsOf(message),
-    proposalId,
-    snapshotId,
-    turnId: turnOf(state.messages, at),
-    ledgerSeq: state.ledgerSeq,
-  });
-  return { ...batch, message };
+  const turnId = turnOf(state.messages, at);
+  const { ledgerSeq } = state;
+  const shown = { threadId, messageId: message.id, calls: callsOf(message), proposalId, snapshotId, turnId, ledgerSeq };
+  return { message, shown };
 }
 
 /** The message with the arguments that a person gave; nothing where nobody changed any. */
-export function editedMessage({ message, edited }: LastResponse): BaseMessage[] {
+export function editedMessage({ message }: LastResponse, { edited }: Batch): BaseMessage[] {
   return edited.size > 0 ? [withArguments(message, edited)] : [];
 }

@@ -7,8 +7,8 @@ import type { ExecutionPorts } from "../execution/ports.js";
 import type { GatePorts } from "../gate/ports.js";
 import type { HeldPorts } from "../langgraph/held-graph.js";
 import type { Ledger } from "../ledger/port.js";
+import type { Catalog } from "../listings/catalog.js";
 import type { ReportPorts } from "../report/ports.js";
-import type { Catalog } from "./catalog.js";
 
 export interface GraphPorts extends GatePorts, ExecutionPorts, HeldPorts, ReportPorts {
   readonly config: ExecutionPorts["config"];

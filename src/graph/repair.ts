@@ -6,9 +6,10 @@
 
 import { AIMessage, type BaseMessage, RemoveMessage, ToolMessage } from "@langchain/core/messages";
 import type { Owner } from "../contracts/index.js";
+import { judgeResponse } from "../gate/batch.js";
 import { callsOf, withArguments } from "../observation/conversation.js";
 import { highestSeq, messageOf, settleAll } from "./closing.js";
-import { judgeLastResponse } from "./last-response.js";
+import { lastResponse } from "./last-response.js";
 import type { GraphPorts } from "./ports.js";
 import type { GraphState, GraphUpdate } from "./state.js";
 import { haltOf, ownUnknown, unknownWritesOf } from "./views.js";
@@ -56,14 +57,14 @@ export async function repair(
   let { ledgerSeq } = state;
   let halted = state.halt.operations;
   for (const [at, ids] of open) {
-    const shown = { ...state, messages: state.messages.slice(0, at + 1) };
-    const batch = await judgeLastResponse(ports, shown, threadId);
-    if (!batch) continue;
+    const last = lastResponse({ ...state, messages: state.messages.slice(0, at + 1) }, threadId);
+    if (!last) continue;
+    const batch = await judgeResponse(ports, last.shown);
     const rows = await settleAll(ports, batch, "it was withdrawn: the conversation went on; it was not run", run); // repair-2
     const unanswered = batch.calls.filter(({ call }) => ids.has(call.callId));
     const settled = unanswered.flatMap(({ operation }) => rows.get(operation.id) ?? []);
     answers.set(at, await Promise.all(settled.map((row) => messageOf(ports, batch, row, false))));
-    if (batch.edited.size > 0) edits.set(at, withArguments(batch.message, batch.edited));
+    if (batch.edited.size > 0) edits.set(at, withArguments(last.message, batch.edited));
     ledgerSeq = highestSeq(ledgerSeq, rows.values());
     halted = [...ownUnknown(batch.standing), ...unknownWritesOf(rows.values())];
   }

@@ -6,16 +6,22 @@
 // It reads LangGraph's internal key `__pregel_checkpointer`: there is no public way to the saver of a running task.
 
 import type { BaseCheckpointSaver, LangGraphRunnableConfig } from "@langchain/langgraph";
-import type { HeldPorts } from "./held-graph.js";
+import { type HeldPorts, storesFirst } from "./held-graph.js";
 
 const POLL_MS = 20;
 
-/** Whether the checkpoint is stored, at the latest after so many milliseconds. */
-export async function checkpointStored(
-  ports: Pick<HeldPorts, "now" | "after">,
+type Clock = Pick<HeldPorts, "now" | "after">;
+
+/** Tells whether the checkpoint is stored, at the latest after so many milliseconds. */
+export function checkpointProbe(
+  clock: Clock,
   runtime: LangGraphRunnableConfig,
-  withinMs: number,
-): Promise<boolean> {
+): (withinMs: number) => Promise<boolean> {
+  if (storesFirst(runtime)) return async () => true;
+  return (withinMs) => checkpointStored(clock, runtime, withinMs);
+}
+
+async function checkpointStored(ports: Clock, runtime: LangGraphRunnableConfig, withinMs: number): Promise<boolean> {
   const saver = (runtime.configurable as Record<string, unknown> | undefined)?.["__pregel_checkpointer"] as
     | BaseCheckpointSaver
     | undefined;

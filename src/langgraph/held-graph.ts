@@ -11,7 +11,7 @@
 //   held-6. A run whose thread could not be given back durably fails with `store_failed`: what it returned would not be
 //           sure to outlive a loss of power.
 //
-// It overrides LangGraph's `_streamIterator` and `_resolveCheckpointer`, which are private; pinned.test.ts names the version.
+// It overrides LangGraph's `_streamIterator` and `_resolveCheckpointer`, which are private: test/langgraph/pinned.test.ts names the version.
 
 import {
   type BaseCheckpointSaver,
@@ -35,12 +35,14 @@ const HOLD = "__toolgate_hold";
 interface Hold {
   readonly lease: Lease;
   readonly saves: Saves;
+  /** Every checkpoint is stored before the tasks that run from it begin. */
+  readonly storedFirst: boolean;
 }
 
 /** Set by LangGraph, to a function, where a graph runs inside of another one: no client can send one. */
 const INSIDE = "__pregel_read";
 
-type Options = Partial<LangGraphRunnableConfig>;
+type Options = Partial<LangGraphRunnableConfig> & { readonly durability?: string };
 
 /** What of LangGraph's compiled graph is wrapped. `withConfig` makes another of the same class, so it stays wrapped. */
 interface Runs {
@@ -71,12 +73,13 @@ export function held<G extends object>(graph: G, ports: HeldPorts): G {
       }
       const lease = await takeThread(ports, threadId); // held-1
       const saves = savesOf(threadId, lease, () => ports.after(0).elapsed);
+      const storedFirst = (options?.durability ?? this.config?.durability) === "sync";
       yield* drained(
         async function* (this: HeldGraph) {
           let failure: { readonly error: unknown } | undefined;
           try {
             if (isCommand(input) && input.resume !== undefined) await this.#mustAsk(threadId, configurable); // held-2
-            yield* run(input, under({ lease, saves }));
+            yield* run(input, under({ lease, saves, storedFirst }));
           } catch (error) {
             failure = { error: inOurWords(error) };
           }
@@ -148,6 +151,11 @@ function inOurWords(error: unknown): unknown {
 /** The lease a node runs under; undefined where the graph is part of another one. */
 export function leaseOf(runtime: LangGraphRunnableConfig): Lease | undefined {
   return holdIn(runtime)?.lease;
+}
+
+/** Whether this run stores every checkpoint before the tasks that run from it begin (`durability: "sync"`). */
+export function storesFirst(runtime: LangGraphRunnableConfig): boolean {
+  return holdIn(runtime)?.storedFirst === true;
 }
 
 function holdIn(config: Options | undefined): Hold | undefined {

@@ -4,7 +4,7 @@
 
 import { begin, claim } from "./claim.js";
 import { advance, later, type Moment } from "./clock.js";
-import type { Ledger, LedgerDeps, LookPlan, LookQuery, PlanFrom } from "./port.js";
+import type { Ledger, LedgerDeps, LookPlan } from "./port.js";
 import { propose } from "./propose.js";
 import { answer, ask, asked, openRequests } from "./question.js";
 import * as readSets from "./read-set.js";
@@ -15,207 +15,129 @@ import { enter, leave } from "./thread.js";
 import { asAsked, sweepRows, type Transaction } from "./transaction.js";
 
 export function createLedger(store: Store, deps: LedgerDeps): Ledger {
-  const { read, write } = transactionsOf(store, deps);
-
-  async function lookAt<Plan extends LookPlan>(query: LookQuery, planFrom: PlanFrom<Plan>) {
-    const at = (plan: () => LookPlan) =>
-      read(
-        () => readSets.look(query, plan()),
-        (tx) => look(tx, query, planFrom),
-      );
-    try {
-      return await at(() => planFrom(undefined, []));
-    } catch (error) {
-      if (!(error instanceof OutsideReadSet)) throw error;
-    }
-    // The message does not say all of it (a person edited a call, or it belongs to another turn): its own rows do.
-    const { proposalId } = query;
-    const [proposal, rows] = await read(
-      () => ({ proposals: [proposalId] }),
-      ({ tables }) => [tables.proposal(proposalId), tables.rowsOfProposal(proposalId)] as const,
-    );
-    return at(() => planFrom(proposal, rows));
-  }
-
+  const transactions = transactionsOf(store, deps);
   return {
-    putSnapshot: async (snapshot) => {
-      const known = await read(
-        () => ({ snapshot: snapshot.id }),
-        ({ tables }) => tables.hasSnapshot(snapshot.id),
-      );
-      if (known) return; // the usual case writes nothing
-      await write(
-        "kill",
-        () => ({}),
-        ({ tables }) => tables.addSnapshot(snapshot),
-      );
-    },
-    snapshot: (id) =>
-      read(
-        () => ({ snapshot: id }),
-        ({ tables }) => tables.snapshot(id),
-      ),
-
-    enter: (threadId, owner, leaseMs) =>
-      write(
-        "kill",
-        () => readSets.thread(threadId),
-        (tx) => enter(tx, threadId, owner, leaseMs),
-      ),
-    leave: (threadId, owner) =>
-      write(
-        "power-loss",
-        () => readSets.thread(threadId),
-        (tx) => leave(tx, threadId, owner),
-      ),
-    renew: (owner, leaseMs) =>
-      store.renew
-        ? store.renew(owner, leaseMs)
-        : write(
-            "kill",
-            () => ({}),
-            ({ tables, now }) => tables.renew(owner, now + leaseMs),
-          ),
-
-    propose: (record, run) =>
-      write(
-        "kill",
-        () => readSets.propose(record),
-        (tx) => propose(tx, record, run),
-      ),
-    proposal: (proposalId) =>
-      read(
-        () => ({ proposals: [proposalId] }),
-        ({ tables }) => tables.proposal(proposalId),
-      ),
-    modelRequests: (threadId, turnId) =>
-      read(
-        () => ({ requests: { threadId, turnId } }),
-        ({ tables }) => tables.modelRequests(threadId, turnId),
-      ),
-
-    row: (operationId) =>
-      read(
-        () => ({ operations: [operationId] }),
-        ({ tables }) => tables.row(operationId),
-      ),
-    rows: (proposalId) =>
-      read(
-        () => ({ proposals: [proposalId] }),
-        ({ tables }) => tables.rowsOfProposal(proposalId),
-      ),
-    operations: (threadId, turnId) =>
-      read(
-        () => readSets.history(threadId, turnId),
-        ({ tables }) => tables.rowsOfThread(threadId, turnId),
-      ),
-    standing: (query) =>
-      read(
-        () => readSets.standing(query),
-        (tx) => standing(tx, query),
-      ),
-    look: lookAt,
-
-    ask: (requests, run) =>
-      write(
-        "power-loss",
-        () => readSets.ask(requests),
-        (tx) => ask(tx, requests, run),
-      ),
-    asked: (operationIds) =>
-      read(
-        () => ({ operations: operationIds }),
-        (tx) => asked(tx, operationIds),
-      ),
-    request: (approvalId) =>
-      read(
-        () => ({ approvals: [approvalId] }),
-        ({ tables, moment }) => {
-          const question = tables.question(approvalId);
-          return question && asAsked(question, moment);
-        },
-      ),
-    openRequests: (threadId, options) =>
-      read(
-        () => readSets.questions(threadId),
-        (tx) => openRequests(tx, threadId, options?.answered),
-      ),
-    answer: (answers) =>
-      write(
-        "power-loss",
-        () => readSets.answer(answers),
-        (tx) => answer(tx, answers),
-      ),
-
-    claim: (batch) =>
-      write(
-        "kill",
-        () => readSets.claim(batch),
-        (tx) => claim(tx, batch),
-      ),
-    begin: (operationId, fence) =>
-      write(
-        "power-loss",
-        () => readSets.begin(operationId),
-        (tx) => begin(tx, operationId, fence),
-      ),
-    settle: (settlement) =>
-      write(
-        "power-loss",
-        () => readSets.operation(settlement.operationId),
-        (tx) => settle(tx, settlement),
-      ),
-    settleLate: (settlement) =>
-      write(
-        "power-loss",
-        () => readSets.operation(settlement.operationId),
-        (tx) => settleLate(tx, settlement),
-      ),
-    readBack: (operationId, found) =>
-      write(
-        "power-loss",
-        () => readSets.operation(operationId),
-        (tx) => readBack(tx, operationId, found),
-      ),
-    refuse: async (refusals, run) =>
-      refusals.length === 0
-        ? []
-        : write(
-            "power-loss",
-            () => readSets.refuse(refusals),
-            (tx) => refuse(tx, refusals, run),
-          ),
-    sweep: async ({ threadId, reads }) => {
-      const readSet = () => readSets.open(threadId);
-      const open = await read(readSet, ({ tables }) => tables.dispatching(threadId));
-      if (open.length === 0) return []; // the usual case writes nothing
-      return write("power-loss", readSet, (tx) => sweepRows(tx, threadId, reads));
-    },
-
-    unknowns: (threadId) =>
-      write(
-        "power-loss",
-        () => readSets.open(threadId),
-        (tx) => unknowns(tx, threadId),
-      ),
-    resolve: (operationId, type, said) =>
-      write(
-        "power-loss",
-        () => readSets.operation(operationId),
-        (tx) => resolve(tx, operationId, type, said),
-      ),
-
-    threads: () =>
-      read(
-        () => ({ list: true }),
-        ({ tables }) => tables.threads(),
-      ),
+    ...threadMethods(store, transactions),
+    ...proposalMethods(transactions),
+    ...rowMethods(transactions),
+    ...questionMethods(transactions),
+    ...callMethods(transactions),
     close: () => store.close(),
   };
 }
 
+type Methods<Name extends keyof Ledger> = Pick<Ledger, Name>;
+
+function threadMethods(store: Store, { read, write }: Transactions): Methods<"enter" | "leave" | "renew" | "threads"> {
+  return {
+    enter: (threadId, owner, leaseMs) =>
+      write("kill", readSets.thread(threadId), (tx) => enter(tx, threadId, owner, leaseMs)),
+    leave: (threadId, owner) => write("power-loss", readSets.thread(threadId), (tx) => leave(tx, threadId, owner)),
+    renew: (owner, leaseMs) =>
+      store.renew
+        ? store.renew(owner, leaseMs)
+        : write("kill", readSets.nothing, ({ tables, now }) => tables.renew(owner, now + leaseMs)),
+    threads: () => read(readSets.list, ({ tables }) => tables.threads()),
+  };
+}
+
+function proposalMethods({
+  read,
+  write,
+}: Transactions): Methods<"putSnapshot" | "snapshot" | "propose" | "proposal" | "modelRequests"> {
+  return {
+    putSnapshot: async (snapshot) => {
+      const known = await read(readSets.snapshot(snapshot.id), ({ tables }) => tables.hasSnapshot(snapshot.id));
+      if (known) return; // the usual case writes nothing
+      await write("kill", readSets.nothing, ({ tables }) => tables.addSnapshot(snapshot));
+    },
+    snapshot: (id) => read(readSets.snapshot(id), ({ tables }) => tables.snapshot(id)),
+    propose: (record, run) => write("kill", readSets.propose(record), (tx) => propose(tx, record, run)),
+    proposal: (proposalId) => read(readSets.proposal(proposalId), ({ tables }) => tables.proposal(proposalId)),
+    modelRequests: (threadId, turnId) =>
+      read(readSets.requests(threadId, turnId), ({ tables }) => tables.modelRequests(threadId, turnId)),
+  };
+}
+
+function rowMethods({ read }: Transactions): Methods<"row" | "rows" | "operations" | "standing" | "look"> {
+  return {
+    row: (operationId) => read(readSets.operation(operationId), ({ tables }) => tables.row(operationId)),
+    rows: (proposalId) => read(readSets.proposal(proposalId), ({ tables }) => tables.rowsOfProposal(proposalId)),
+    operations: (threadId, turnId) =>
+      read(readSets.history(threadId, turnId), ({ tables }) => tables.rowsOfThread(threadId, turnId)),
+    standing: (query) => read(readSets.standing(query), (tx) => standing(tx, query)),
+
+    look: async (query, planFrom) => {
+      const at = (plan: () => LookPlan) => read(readSets.look(query, plan), (tx) => look(tx, query, planFrom));
+      try {
+        return await at(() => planFrom(undefined, []));
+      } catch (error) {
+        if (!(error instanceof OutsideReadSet)) throw error;
+      }
+      // The message does not say all of it (a person edited a call, or it belongs to another turn): its own rows do.
+      const { proposalId } = query;
+      const plan = await read(readSets.proposal(proposalId), ({ tables }) =>
+        planFrom(tables.proposal(proposalId), tables.rowsOfProposal(proposalId)),
+      );
+      return at(() => plan);
+    },
+  };
+}
+
+function questionMethods({
+  read,
+  write,
+}: Transactions): Methods<"ask" | "asked" | "request" | "openRequests" | "answer"> {
+  return {
+    ask: (requests, run) => write("power-loss", readSets.ask(requests), (tx) => ask(tx, requests, run)),
+    asked: (operationIds) => read(readSets.operations(operationIds), (tx) => asked(tx, operationIds)),
+    request: (approvalId) =>
+      read(readSets.request(approvalId), ({ tables, moment }) => {
+        const question = tables.question(approvalId);
+        return question && asAsked(question, moment);
+      }),
+    openRequests: (threadId, options) =>
+      read(readSets.questions(threadId), (tx) => openRequests(tx, threadId, options?.answered)),
+    answer: (answers) => write("power-loss", readSets.answer(answers), (tx) => answer(tx, answers)),
+  };
+}
+
+function callMethods({
+  read,
+  write,
+}: Transactions): Methods<
+  "claim" | "begin" | "settle" | "settleLate" | "readBack" | "refuse" | "sweep" | "unknowns" | "resolve"
+> {
+  return {
+    claim: (batch) => write("kill", readSets.claim(batch), (tx) => claim(tx, batch)),
+    begin: (operationId, fence) =>
+      write("power-loss", readSets.begin(operationId), (tx) => begin(tx, operationId, fence)),
+    settle: (settlement) =>
+      write("power-loss", readSets.operation(settlement.operationId), (tx) => settle(tx, settlement)),
+    settleLate: (settlement) =>
+      write("power-loss", readSets.operation(settlement.operationId), (tx) => settleLate(tx, settlement)),
+    readBack: (operationId, found) =>
+      write("power-loss", readSets.operation(operationId), (tx) => readBack(tx, operationId, found)),
+    refuse: async (refusals, run) =>
+      refusals.length === 0 ? [] : write("power-loss", readSets.refuse(refusals), (tx) => refuse(tx, refusals, run)),
+    sweep: async ({ threadId, reads }) => {
+      const open = await read(readSets.open(threadId), ({ tables }) => tables.dispatching(threadId));
+      if (open.length === 0) return []; // the usual case writes nothing
+      return write("power-loss", readSets.open(threadId), (tx) => sweepRows(tx, threadId, reads));
+    },
+    unknowns: (threadId) => write("power-loss", readSets.open(threadId), (tx) => unknowns(tx, threadId)),
+    resolve: (operationId, type, said) =>
+      write("power-loss", readSets.operation(operationId), (tx) => resolve(tx, operationId, type, said)),
+  };
+}
+
+interface Transactions {
+  read<T>(readSet: () => ReadSet, rule: (tx: Transaction) => T): Promise<T>;
+  write<T>(survives: Survives, readSet: () => ReadSet, rule: (tx: Transaction) => T): Promise<T>;
+}
+
 /** Rules are run on a transaction: the store's tables at a moment of the clock that cannot be turned back. */
-function transactionsOf(store: Store, deps: LedgerDeps) {
+function transactionsOf(store: Store, deps: LedgerDeps): Transactions {
   let seen: Moment | undefined;
   const open = (tables: Tables): Transaction => {
     const at = tables.now ? tables.now() : deps.now();
@@ -226,9 +148,8 @@ function transactionsOf(store: Store, deps: LedgerDeps) {
     return { tables, moment, now: at, liveness: deps.liveness };
   };
   return {
-    read: <T>(readSet: () => ReadSet, rule: (tx: Transaction) => T): Promise<T> =>
-      store.read(readSet, (tables) => rule(open(tables))),
-    write: <T>(survives: Survives, readSet: () => ReadSet, rule: (tx: Transaction) => T): Promise<T> =>
+    read: (readSet, rule) => store.read(readSet, (tables) => rule(open(tables))),
+    write: (survives, readSet, rule) =>
       store.write(
         readSet,
         (tables) => {

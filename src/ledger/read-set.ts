@@ -1,4 +1,5 @@
-// Read-set: what the rule behind each of the ledger's methods looks at, from what the method is given.
+// Read-set: what the rule behind each of the ledger's methods looks at, from what the method is given. Each is made only
+// when a store asks for it.
 
 import type { Digest } from "../contracts/index.js";
 import type {
@@ -14,84 +15,115 @@ import type {
 import type { ReadSet } from "./tables.js";
 import { foreignId } from "./transaction.js";
 
-export function propose({ threadId, requestId, proposal }: ModelRequestRecord): ReadSet {
-  return { threads: [threadId], request: requestId, ...(proposal ? { proposals: [proposal.proposalId] } : {}) };
-}
+type Reads = () => ReadSet;
 
-export function thread(threadId: string): ReadSet {
-  return { threads: [threadId] };
-}
+export const nothing: Reads = () => ({});
+export const list: Reads = () => ({ list: true });
+export const snapshot =
+  (id: Digest): Reads =>
+  () => ({ snapshot: id });
+export const thread =
+  (threadId: string): Reads =>
+  () => ({ threads: [threadId] });
+export const operation =
+  (operationId: Digest): Reads =>
+  () => ({ operations: [operationId] });
+export const operations =
+  (operationIds: readonly Digest[]): Reads =>
+  () => ({ operations: operationIds });
+export const proposal =
+  (proposalId: string): Reads =>
+  () => ({ proposals: [proposalId] });
+export const request =
+  (approvalId: string): Reads =>
+  () => ({ approvals: [approvalId] });
+export const requests =
+  (threadId: string, turnId: string): Reads =>
+  () => ({ requests: { threadId, turnId } });
+export const begin =
+  (operationId: Digest): Reads =>
+  () => ({ operations: [operationId], everywhere: "halting" });
 
-export function operation(operationId: Digest): ReadSet {
-  return { operations: [operationId] };
-}
-
-export function begin(operationId: Digest): ReadSet {
-  return { operations: [operationId], everywhere: "halting" };
-}
-
-export function history(threadId: string, turnId: string | undefined): ReadSet {
-  return { history: { threadId, ...(turnId === undefined ? {} : { turnId }) } };
-}
+export const history =
+  (threadId: string, turnId: string | undefined): Reads =>
+  () => ({
+    history: { threadId, ...(turnId === undefined ? {} : { turnId }) },
+  });
 
 /** What is open in a thread, or in all. */
-export function open(threadId: string | undefined): ReadSet {
-  return threadId === undefined ? { everywhere: "always" } : { threads: [threadId] };
-}
+export const open =
+  (threadId: string | undefined): Reads =>
+  () =>
+    threadId === undefined ? { everywhere: "always" } : { threads: [threadId] };
 
-export function questions(threadId: string | undefined): ReadSet {
-  return { questions: threadId === undefined ? {} : { threadId } };
-}
+export const questions =
+  (threadId: string | undefined): Reads =>
+  () => ({
+    questions: threadId === undefined ? {} : { threadId },
+  });
 
-export function standing({ threadId, turnId, haltScope, writes, ledgerSeq }: StandingQuery): ReadSet {
-  return {
+export const propose =
+  ({ threadId, requestId, proposal: made }: ModelRequestRecord): Reads =>
+  () => ({
+    threads: [threadId],
+    request: requestId,
+    ...(made ? { proposals: [made.proposalId] } : {}),
+  });
+
+export const standing =
+  ({ threadId, turnId, haltScope, writes, ledgerSeq }: StandingQuery): Reads =>
+  () => ({
     threads: [threadId],
     turn: { threadId, turnId },
     writes: { threadId, identical: writes, after: ledgerSeq },
     ...(haltScope === "server" ? { everywhere: "always" } : {}),
+  });
+
+/** Whatever the plan names must be among what is loaded: first the plan that the message suggests, then the true one. */
+export const look =
+  (query: LookQuery, planned: () => LookPlan): Reads =>
+  () => {
+    const plan = planned();
+    const named = { proposals: [query.proposalId], operations: plan.operationIds };
+    return { ...standing({ ...query, ...plan })(), ...named };
   };
-}
 
-/** Whatever the plan names must be among what is loaded: the plan that the message suggests, then the true one. */
-export function look(query: LookQuery, plan: LookPlan): ReadSet {
-  const { proposalId } = query;
-  return { ...standing({ ...query, ...plan }), proposals: [proposalId], operations: plan.operationIds };
-}
+export const ask =
+  (asked: readonly NewRequest[]): Reads =>
+  () => ({
+    threads: asked.map(({ threadId }) => threadId),
+    operations: asked.map((one) => one.operation.id),
+    proposals: asked.map((one) => one.operation.proposalId),
+  });
 
-export function ask(requests: readonly NewRequest[]): ReadSet {
-  return {
-    threads: requests.map(({ threadId }) => threadId),
-    operations: requests.map(({ operation }) => operation.id),
-    proposals: requests.map(({ operation }) => operation.proposalId),
-  };
-}
-
-export function answer(answers: readonly Answered[]): ReadSet {
-  return {
+export const answer =
+  (answers: readonly Answered[]): Reads =>
+  () => ({
     approvals: answers.map(({ verdict }) => verdict.approvalId),
     operations: answers.flatMap(({ edit }) => (edit ? [edit.request.operation.id] : [])),
-  };
-}
+  });
 
-export function claim(batch: ClaimBatch): ReadSet {
-  const operations = batch.operations.map(({ operation }) => operation);
-  return {
-    threads: [batch.threadId],
-    operations: operations.flatMap(({ id }) => [id, foreignId(id, batch)]),
-    proposals: [...new Set([batch.proposalId, ...operations.map(({ proposalId }) => proposalId)])],
-    writes: {
-      threadId: batch.threadId,
-      identical: operations.filter(({ effect }) => effect === "write"),
-      after: batch.ledgerSeq,
-    },
-    ...(batch.haltScope === "server" ? { everywhere: "always" } : {}),
+export const claim =
+  (batch: ClaimBatch): Reads =>
+  () => {
+    const calls = batch.operations.map((one) => one.operation);
+    return {
+      threads: [batch.threadId],
+      operations: calls.flatMap(({ id }) => [id, foreignId(id, batch)]),
+      proposals: [...new Set([batch.proposalId, ...calls.map(({ proposalId }) => proposalId)])],
+      writes: {
+        threadId: batch.threadId,
+        identical: calls.filter(({ effect }) => effect === "write"),
+        after: batch.ledgerSeq,
+      },
+      ...(batch.haltScope === "server" ? { everywhere: "always" } : {}),
+    };
   };
-}
 
-export function refuse(refusals: readonly Refusal[]): ReadSet {
-  return {
+export const refuse =
+  (refusals: readonly Refusal[]): Reads =>
+  () => ({
     threads: refusals.map(({ threadId }) => threadId),
     operations: refusals.flatMap((refusal) => [refusal.operation.id, foreignId(refusal.operation.id, refusal)]),
-    proposals: refusals.map(({ operation }) => operation.proposalId),
-  };
-}
+    proposals: refusals.map((refusal) => refusal.operation.proposalId),
+  });

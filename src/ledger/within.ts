@@ -4,190 +4,126 @@
 //   within-1. Looking at what the read-set does not name throws `OutsideReadSet`; nothing is answered.
 
 import { type Digest, isInHand, isUnknownWrite, type OperationRow } from "../contracts/index.js";
-import { OutsideReadSet, type Question, type ReadSet, type Tables } from "./tables.js";
+import { OutsideReadSet, type ReadSet, type Tables } from "./tables.js";
 
 /** The same tables for a rule with this read-set. What the rule itself put in may be looked at again. */
 export function within(readSet: ReadSet, tables: Tables): Tables {
-  const named = {
-    operations: new Set(readSet.operations),
-    proposals: new Set(readSet.proposals),
-    approvals: new Set(readSet.approvals),
-    threads: new Set(readSet.threads),
-    requests: new Set(readSet.request === undefined ? [] : [readSet.request]),
+  const needs = needsOf(readSet, tables);
+  /** A method that is preceded by a check of its arguments. */
+  const checked = <Name extends keyof Tables>(name: Name, ...checks: ((...args: never[]) => void)[]): Tables[Name] => {
+    const method = tables[name] as (...args: unknown[]) => unknown;
+    return ((...args: unknown[]) => {
+      for (const check of checks) (check as (...given: unknown[]) => void)(...args); // within-1
+      return method(...args);
+    }) as Tables[Name];
   };
-  for (const approvalId of named.approvals) {
-    const question = tables.question(approvalId);
-    if (question) named.operations.add(question.request.operationId);
-  }
-  for (const id of named.operations) {
-    const row = tables.row(id);
-    if (row) named.threads.add(row.threadId);
-  }
-  const halting = () => [...named.operations].some((id) => tables.haltScope(id) === "server");
-  const everywhere = readSet.everywhere === "always" || (readSet.everywhere === "halting" && halting());
-
-  const need = (is: boolean, what: string): void => {
-    if (!is) throw new OutsideReadSet(what); // within-1
-  };
-  const needThread = (threadId: string | undefined): void =>
-    need(threadId === undefined ? everywhere : everywhere || named.threads.has(threadId), `thread ${threadId}`);
-  const needProposal = (id: string): void => need(named.proposals.has(id), `proposal ${id}`);
-  /** Named itself, or by what it belongs to. */
-  const isNamed = (id: Digest): boolean => {
-    if (named.operations.has(id)) return true;
-    const row = tables.row(id);
-    return row !== undefined && belongs(row);
-  };
-  const belongs = (row: OperationRow): boolean =>
-    named.proposals.has(row.operation.proposalId) || (isOpen(row) && (everywhere || named.threads.has(row.threadId)));
-  const needOperation = (id: Digest): void => need(isNamed(id), `operation ${id}`);
-  const needQuestions = (id: Digest): void => {
-    const proposalId = tables.row(id)?.operation.proposalId;
-    need(
-      named.operations.has(id) || (proposalId !== undefined && named.proposals.has(proposalId)),
-      `questions of ${id}`,
-    );
-  };
-  const needQuestion = (approvalId: string): void => {
-    if (named.approvals.has(approvalId)) return;
-    const question = tables.question(approvalId);
-    need(question !== undefined, `question ${approvalId}`);
-    needQuestions((question as Question).request.operationId);
-  };
-  const needTurn = (threadId: string, turnId: string): void =>
-    need(readSet.turn?.threadId === threadId && readSet.turn.turnId === turnId, `turn ${turnId}`);
-  const sameWrite = (a: Parameters<Tables["identicalWrites"]>[1], b: typeof a): boolean =>
-    a.server === b.server && a.tool === b.tool && a.argumentsDigest === b.argumentsDigest;
-
   return {
     ...tables,
-    hasSnapshot: (id) => {
-      need(readSet.snapshot === id, `snapshot ${id}`);
-      return tables.hasSnapshot(id);
-    },
-    snapshot: (id) => {
-      need(readSet.snapshot === id, `snapshot ${id}`);
-      return tables.snapshot(id);
-    },
-    addModelRequest: (record) => {
-      need(named.requests.has(record.requestId), `request ${record.requestId}`);
-      if (record.proposal) needProposal(record.proposal.proposalId);
-      return tables.addModelRequest(record);
-    },
-    modelRequests: (threadId, turnId) => {
-      const { requests } = readSet;
-      need(requests?.threadId === threadId && requests.turnId === turnId, `requests of turn ${turnId}`);
-      return tables.modelRequests(threadId, turnId);
-    },
-    proposal: (proposalId) => {
-      needProposal(proposalId);
-      return tables.proposal(proposalId);
-    },
-    row: (id) => {
-      needOperation(id);
-      return tables.row(id);
-    },
-    putRow: (row) => {
-      needOperation(row.operation.id);
-      tables.putRow(row);
-    },
-    rowsOfProposal: (proposalId) => {
-      needProposal(proposalId);
-      return tables.rowsOfProposal(proposalId);
-    },
-    rowsOfThread: (threadId, turnId) => {
-      const { history } = readSet;
-      need(history?.threadId === threadId && history.turnId === turnId, `the history of thread ${threadId}`);
-      return tables.rowsOfThread(threadId, turnId);
-    },
-    dispatching: (threadId) => {
-      needThread(threadId);
-      return tables.dispatching(threadId);
-    },
-    unknownWrites: (threadId) => {
-      needThread(threadId);
-      return tables.unknownWrites(threadId);
-    },
-    inHand: (threadId) => {
-      needThread(threadId);
-      return tables.inHand(threadId);
-    },
-    identicalWrites: (threadId, call) => {
-      const { writes } = readSet;
-      const is = writes?.threadId === threadId && writes.identical.some((one) => sameWrite(one, call));
-      need(is, `writes identical to ${call.tool} in thread ${threadId}`);
-      return tables.identicalWrites(threadId, call);
-    },
-    writesAfter: (threadId, seq) => {
-      const { writes } = readSet;
-      need(writes?.threadId === threadId && seq >= writes.after, `writes of thread ${threadId} after ${seq}`);
-      return tables.writesAfter(threadId, seq);
-    },
-    haltScope: (id) => {
-      needOperation(id);
-      return tables.haltScope(id);
-    },
-    setHaltScope: (id, scope) => {
-      needOperation(id);
-      tables.setHaltScope(id, scope);
-    },
-    nextSeq: (threadId) => {
-      needThread(threadId);
-      return tables.nextSeq(threadId);
-    },
-    holder: (threadId) => {
-      needThread(threadId);
-      return tables.holder(threadId);
-    },
-    setHolder: (threadId, holder) => {
-      needThread(threadId);
-      tables.setHolder(threadId, holder);
-    },
-    turn: (threadId, turnId) => {
-      needTurn(threadId, turnId);
-      return tables.turn(threadId, turnId);
-    },
-    rejectedByPerson: (threadId, turnId) => {
-      needTurn(threadId, turnId);
-      return tables.rejectedByPerson(threadId, turnId);
-    },
-    addQuestion: (question) => {
-      needQuestions(question.request.operationId);
-      named.approvals.add(question.request.approvalId);
-      tables.addQuestion(question);
-    },
-    question: (approvalId) => {
-      needQuestion(approvalId);
-      return tables.question(approvalId);
-    },
-    currentQuestion: (id) => {
-      needQuestions(id);
-      return tables.currentQuestion(id);
-    },
-    setVerdict: (approvalId, verdict, answered) => {
-      needQuestion(approvalId);
-      tables.setVerdict(approvalId, verdict, answered);
-    },
-    consume: (approvalId) => {
-      needQuestion(approvalId);
-      tables.consume(approvalId);
-    },
-    lastVerdict: (proposalId) => {
-      needProposal(proposalId);
-      return tables.lastVerdict(proposalId);
-    },
-    openQuestions: (threadId) => {
-      need(readSet.questions !== undefined && readSet.questions.threadId === threadId, "open questions");
-      return tables.openQuestions(threadId);
-    },
-    threads: () => {
-      need(readSet.list === true, "the list of threads");
-      return tables.threads();
-    },
+    hasSnapshot: checked("hasSnapshot", needs.snapshot),
+    snapshot: checked("snapshot", needs.snapshot),
+    addModelRequest: checked("addModelRequest", needs.newRequest),
+    modelRequests: checked("modelRequests", needs.requests),
+    proposal: checked("proposal", needs.proposal),
+    row: checked("row", needs.operation),
+    putRow: checked("putRow", (row: OperationRow) => needs.operation(row.operation.id)),
+    rowsOfProposal: checked("rowsOfProposal", needs.proposal),
+    rowsOfThread: checked("rowsOfThread", needs.history),
+    dispatching: checked("dispatching", needs.thread),
+    unknownWrites: checked("unknownWrites", needs.thread),
+    inHand: checked("inHand", needs.thread),
+    identicalWrites: checked("identicalWrites", needs.identical),
+    writesAfter: checked("writesAfter", needs.after),
+    haltScope: checked("haltScope", needs.operation),
+    setHaltScope: checked("setHaltScope", needs.operation),
+    nextSeq: checked("nextSeq", needs.thread),
+    holder: checked("holder", needs.thread),
+    setHolder: checked("setHolder", needs.thread),
+    touch: checked("touch", needs.thread),
+    addToTurn: checked("addToTurn", needs.thread),
+    turn: checked("turn", needs.turn),
+    rejectedByPerson: checked("rejectedByPerson", needs.turn),
+    addQuestion: checked("addQuestion", needs.newQuestion),
+    question: checked("question", needs.question),
+    currentQuestion: checked("currentQuestion", needs.questionsOf),
+    setVerdict: checked("setVerdict", needs.question),
+    consume: checked("consume", needs.question),
+    lastVerdict: checked("lastVerdict", needs.proposal),
+    openQuestions: checked("openQuestions", needs.questions),
+    threads: checked("threads", needs.list),
   };
 }
 
-/** What is open in a thread is loaded with the thread. */
-function isOpen(row: OperationRow): boolean {
-  return isInHand(row) || isUnknownWrite(row);
+/** Checks of what a rule looks at; each throws where the read-set does not name it. */
+function needsOf(readSet: ReadSet, tables: Tables) {
+  const { operations, proposals, approvals, threads } = named(readSet, tables);
+  const everywhere =
+    readSet.everywhere === "always" ||
+    (readSet.everywhere === "halting" && [...operations].some((id) => tables.haltScope(id) === "server"));
+  const need = (is: boolean | undefined, what: string): void => {
+    if (!is) throw new OutsideReadSet(what);
+  };
+  const isThread = (threadId: string) => everywhere || threads.has(threadId);
+  /** What is open in a thread is loaded with the thread. */
+  const belongs = (row: OperationRow) =>
+    proposals.has(row.operation.proposalId) || ((isInHand(row) || isUnknownWrite(row)) && isThread(row.threadId));
+  const isOperation = (id: Digest) => {
+    const row = operations.has(id) ? undefined : tables.row(id);
+    return operations.has(id) || (row !== undefined && belongs(row));
+  };
+  const isAsked = (id: Digest) => operations.has(id) || proposals.has(tables.row(id)?.operation.proposalId ?? "");
+  const isQuestion = (approvalId: string) => {
+    const about = approvals.has(approvalId) ? undefined : tables.question(approvalId)?.request.operationId;
+    return approvals.has(approvalId) || (about !== undefined && isAsked(about));
+  };
+  const proposal = (id: string) => need(proposals.has(id), `proposal ${id}`);
+  return {
+    proposal,
+    snapshot: (id: Digest) => need(readSet.snapshot === id, `snapshot ${id}`),
+    newRequest: ({ requestId, proposal: made }: Parameters<Tables["addModelRequest"]>[0]) => {
+      need(readSet.request === requestId, `request ${requestId}`);
+      if (made) proposal(made.proposalId);
+    },
+    requests: (threadId: string, turnId: string) => need(isTurn(readSet.requests, threadId, turnId), "model requests"),
+    operation: (id: Digest) => need(isOperation(id), `operation ${id}`),
+    history: (threadId: string, turnId?: string) => need(isTurn(readSet.history, threadId, turnId), "the history"),
+    thread: (threadId?: string) =>
+      need(threadId === undefined ? everywhere : isThread(threadId), `thread ${threadId ?? "of all"}`),
+    identical: (threadId: string, call: Parameters<Tables["identicalWrites"]>[1]) => {
+      const { writes } = readSet;
+      const same = writes?.identical.some(
+        (one) => one.server === call.server && one.tool === call.tool && one.argumentsDigest === call.argumentsDigest,
+      );
+      need(writes?.threadId === threadId && same, `writes identical to ${call.tool}`);
+    },
+    after: (threadId: string, seq: number) =>
+      need(readSet.writes?.threadId === threadId && seq >= readSet.writes.after, `writes after ${seq}`),
+    turn: (threadId: string, turnId: string) => need(isTurn(readSet.turn, threadId, turnId), `turn ${turnId}`),
+    newQuestion: ({ request }: Parameters<Tables["addQuestion"]>[0]) => {
+      need(isAsked(request.operationId), `questions about ${request.operationId}`);
+      approvals.add(request.approvalId);
+    },
+    question: (approvalId: string) => need(isQuestion(approvalId), `question ${approvalId}`),
+    questionsOf: (id: Digest) => need(isAsked(id), `questions about ${id}`),
+    questions: (threadId?: string) =>
+      need(readSet.questions && readSet.questions.threadId === threadId, "open questions"),
+    list: () => need(readSet.list, "the list of threads"),
+  };
+}
+
+/** What is named, and what that brings with it: questions bring their operations, and operations their threads. */
+function named(readSet: ReadSet, tables: Tables) {
+  const approvals = new Set(readSet.approvals);
+  const about = [...approvals].flatMap((approvalId) => tables.question(approvalId)?.request.operationId ?? []);
+  const operations = new Set([...(readSet.operations ?? []), ...about]);
+  const places = [...operations].flatMap((id) => tables.row(id)?.threadId ?? []);
+  const threads = new Set([...(readSet.threads ?? []), ...places]);
+  return { approvals, operations, threads, proposals: new Set(readSet.proposals) };
+}
+
+function isTurn(
+  place: { readonly threadId: string; readonly turnId?: string } | undefined,
+  threadId: string,
+  turnId?: string,
+): boolean {
+  return place?.threadId === threadId && place.turnId === turnId;
 }

@@ -1,4 +1,4 @@
-// What the model may do about a call that did not succeed: one sentence for each reason, none that invites a repeat.
+// What the model may do about a call that did not succeed: one sentence for each reason. None of them invites a repeat.
 
 import { type EffectClass, type Outcome, RejectedReason } from "../contracts/index.js";
 

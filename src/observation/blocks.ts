@@ -1,8 +1,7 @@
-// Content blocks: a server's result as LangChain's standard blocks, and as text one can page through.
+// Content blocks: turns a server's result into LangChain's standard blocks, and into text that can be read page by page.
 //
-//   V1. Nothing is dropped: a kind that cannot be shown is named.
-//   V2. Every string in a block is cleaned; base64 that is no base64 is not passed on as data.
-//   V3. No address of a server's choosing becomes something a provider would fetch.
+// Nothing is dropped: content of a kind that cannot be shown is named. Every string in a block is cleaned, and base64 data that
+// is not valid is not passed on as data. No address that a server chose becomes something that a provider would fetch.
 
 import { oneLine } from "../contracts/index.js";
 import type { ResultBody } from "./body.js";
@@ -21,7 +20,7 @@ export type Block =
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Content first, then structured content that no text block repeats. */
+/** The content, followed by the structured content unless a text block repeats it. */
 export function toBlocks(result: ResultBody): Block[] {
   const found = result.content.map(toBlock);
   const { structuredContent } = result;
@@ -52,13 +51,13 @@ function toBlock(item: unknown): Block {
     case "audio":
       return data(fields.type, fields.data, fields.mimeType, "");
     case "resource_link":
-      return { type: "text", text: link(fields) }; // V3
+      return { type: "text", text: link(fields) }; // named as text: a provider would fetch an address
     case "resource":
       return resource(
         typeof fields.resource === "object" && fields.resource !== null ? (fields.resource as Fields) : {},
       );
     default:
-      return { type: "text", text: `[content of a kind that is not shown: ${named(fields.type)}]` }; // V1
+      return { type: "text", text: `[content of a kind that is not shown: ${named(fields.type)}]` };
   }
 }
 
@@ -76,7 +75,7 @@ function data(type: "image" | "audio" | "file", base64: unknown, mime: unknown, 
   const mimeType = line(mime) || "application/octet-stream";
   if (typeof base64 !== "string" || !isBase64(base64)) {
     const size = typeof base64 === "string" ? `${byteLength(base64)} bytes` : "no data";
-    return { type: "text", text: `[${type}, ${mimeType}: not base64, ${size}]` }; // V2
+    return { type: "text", text: `[${type}, ${mimeType}: not base64, ${size}]` };
   }
   return type === "file" ? { type, mimeType, data: base64, metadata: { filename } } : { type, mimeType, data: base64 };
 }

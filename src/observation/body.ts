@@ -1,9 +1,9 @@
-// Bodies: what a call returned, as the JSON text that is stored, and back.
+// Bodies: writes what a call returned as the JSON text that is stored, and reads it back.
 //
-//   B1. Every value has a body: what JSON cannot hold is replaced by a visible mark, never a throw.
-//   B2. A body's text is storable anywhere text is: NUL and lone surrogates stand in it as JSON escapes, and nothing
-//       is nested deeper than `MAX_DEPTH`.
-//   B3. What JSON can hold comes back equal.
+//   body-1. Every value has a body: what JSON cannot hold is replaced by a visible mark. Making a body never throws.
+//   body-2. Every store of text can hold a body: NUL and lone surrogates are JSON escapes in it, and nothing is nested deeper
+//           than `MAX_DEPTH`.
+//   body-3. What JSON can hold is equal when it is read back.
 
 import { isBaseMessage } from "@langchain/core/messages";
 import { type JsonObject, MAX_DEPTH } from "../contracts/index.js";
@@ -15,7 +15,7 @@ export interface ResultBody {
   readonly isError?: boolean;
 }
 
-/** JSON text of a result, made storable. Total. (B1, B2) */
+/** JSON text of a result, made storable. Never throws. (body-1, body-2) */
 export function toBody(result: unknown): string {
   return JSON.stringify(storable(result, [])) ?? "null";
 }
@@ -108,11 +108,11 @@ function storable(value: unknown, path: readonly object[]): unknown {
     case "object":
       if (value === null) return null;
       if (path.includes(value)) return "[circular]";
-      if (path.length >= MAX_DEPTH) return `[nested deeper than ${MAX_DEPTH}]`; // B2
+      if (path.length >= MAX_DEPTH) return `[nested deeper than ${MAX_DEPTH}]`; // body-2
       try {
         return storableObject(value, [...path, value]);
       } catch {
-        return "[unreadable]"; // B1: a getter or toJSON that throws
+        return "[unreadable]"; // body-1: a getter or toJSON that throws
       }
   }
 }

@@ -1,4 +1,4 @@
-// Observation: what the model may read. Pure but for the result store port.
+// The observation room: what the model may read of a result. It is pure except for the port of the result store.
 
 export * from "./advice.js";
 export * from "./body.js";

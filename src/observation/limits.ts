@@ -1,9 +1,9 @@
-// The host's own bounds on results: number of blocks, characters, kinds. Bytes are bounded where the answer arrives.
+// The host's own bounds on results: the number of blocks, characters and kinds. Bytes are bounded where the answer arrives.
 
 import type { Limits } from "../contracts/index.js";
 import { toBody } from "./body.js";
 
-/** Why a result is not taken, or undefined when it is within the limits. Total. */
+/** Says why a result is not taken; undefined when it is within the limits. Never throws. */
 export function resultProblem(result: unknown, limits: Limits): string | undefined {
   const fields = record(result);
   const content = Array.isArray(fields.content) ? fields.content : [];

@@ -1,28 +1,26 @@
-// Observation: (operation, outcome, stored body) -> the one tool message the model reads.
+// Observation: turns an operation, its outcome and the stored body into the one tool message that the model reads.
 //
-// Pure and total: whatever a server answered, the call gets exactly one well-formed answer.
+// It is pure and never throws: whatever a server answered, the call gets exactly one well-formed answer.
 //
-//   M1. The message has the call's own id; its status is `success` for `ok` and for nothing else.
-//   M2. Its size is bounded by `resultBytes`, whatever the size of the body; what is cut is said, with a way to the rest.
-//   M3. What a server said is labelled with the server's name and stands apart from what toolgate says.
-//   M4. Nothing a server sent is revived as an object, or makes a checkpoint or a provider request impossible.
-//   M5. A `result_unknown` says that it may or may not have happened and must not be repeated.
+//   message-1. The message has the call's own id. Its status is `success` only when the outcome is `ok`.
+//   message-2. `resultBytes` bounds the size of the message, whatever the size of the body. When something is cut, the message
+//              says so and how to read the rest.
+//   message-3. A server's words are labelled with the server's name and stand apart from toolgate's words.
+//   message-4. Nothing that a server sent is revived as an object or makes a checkpoint or a provider's request impossible.
+//   message-5. The message of a `result_unknown` says that the call may or may not have happened and must not be repeated.
 
 import { type ContentBlock, ToolMessage } from "@langchain/core/messages";
-import { LOCAL, type Operation, type Outcome, oneLine, type ResultRef } from "../contracts/index.js";
+import { LOCAL, type Operation, type Outcome, oneLine, READ_RESULT, type ResultRef } from "../contracts/index.js";
 import { adviceFor } from "./advice.js";
 import { type Block, describe, toBlocks, toText } from "./blocks.js";
 import { fromBody, type ResultBody } from "./body.js";
 import { plainOrText } from "./plain.js";
 import { byteLength, cleanText, head } from "./text.js";
 
-/** The name of the built-in that reads on in a stored result. */
-export const READ_RESULT = "read_result";
-
 /** Bytes of the excerpt the model gets of a result above `resultBytes`. */
 const EXCERPT_BYTES = 4_096;
 
-/** A call with what became of it, ready to be told to the model. */
+/** A call and its outcome, with everything that the message is made of. */
 export interface Observed {
   readonly operation: Operation;
   readonly outcome: Outcome;
@@ -30,13 +28,13 @@ export interface Observed {
   readonly result?: ResultRef;
   /** The stored body behind `result`. */
   readonly body?: string;
-  /** The outcome was answered from the ledger: this time nothing ran. */
+  /** The outcome was read from the ledger, and nothing was run this time. */
   readonly replayed: boolean;
-  /** How the server is called to the model. @default the operation's server */
+  /** The name of the server in the message. @default the operation's server */
   readonly serverName?: string;
 }
 
-/** What stands beside the text for programs; the model does not read it. */
+/** The data beside the text, for programs. The model does not read it. */
 export interface ObservedArtifact {
   readonly operationId: string;
   readonly status: Outcome["status"];
@@ -55,12 +53,12 @@ export function toolMessage(observed: Observed, limits: { readonly resultBytes: 
     outcome.status === "ok" ? success(observed, body, limits.resultBytes) : failure(observed, body, limits.resultBytes);
   return new ToolMessage({
     id: `tool:${operation.id}`,
-    tool_call_id: operation.callId, // M1
+    tool_call_id: operation.callId, // message-1
     name: operation.alias,
-    status: outcome.status === "ok" ? "success" : "error", // M1
+    status: outcome.status === "ok" ? "success" : "error", // message-1
     content: content as string | ContentBlock[],
     artifact: artifactOf(observed, body, limits.resultBytes),
-    // Standard blocks are only converted for a provider where the message says that it has them. (M4)
+    // Standard blocks are only converted for a provider where the message says that it has them. (message-4)
     ...(typeof content === "string" ? {} : { response_metadata: { output_version: "v1" } }),
   });
 }
@@ -71,9 +69,9 @@ function success(observed: Observed, body: ResultBody | undefined, maxBytes: num
   const note = flagOf(observed.outcome);
   const blank = blocks.every((block) => block.type === "text" && block.text.trim() === "");
   if (blank) return lines(label, note, noContent(observed));
-  if (sizeOf(blocks) > maxBytes) return lines(label, note, excerpt(observed, body, maxBytes)); // M2
+  if (sizeOf(blocks) > maxBytes) return lines(label, note, excerpt(observed, body, maxBytes)); // message-2
   if (blocks.every((block) => block.type === "text")) return lines(label, note, ...blocks.map((block) => block.text));
-  // A provider may pass over images and files: they are named in text too.
+  // A provider may ignore images and files, so they are named in text as well.
   const others = blocks.filter((block) => block.type !== "text").map(describe);
   return [{ type: "text", text: lines(label, note, ...others) }, ...blocks];
 }
@@ -84,14 +82,14 @@ function failure(observed: Observed, body: ResultBody | undefined, maxBytes: num
   const quoted = byteLength(said) > maxBytes ? excerpt(observed, body, maxBytes) : said;
   const message = head(cleanText(outcome.message), maxBytes);
   return lines(
-    quoted === "" ? "" : lines(labelOf(observed, "Answer from"), quoted), // M3: the server's own words first
+    quoted === "" ? "" : lines(labelOf(observed, "Answer from"), quoted), // message-3: the server's own words first
     `${outcome.status} (${outcome.reason})${message === "" ? "" : `: ${message}`}`,
-    adviceFor(outcome, operation.effect), // M5
+    adviceFor(outcome, operation.effect), // message-5
     observed.replayed ? "This is what was recorded earlier; nothing was run now." : "",
   );
 }
 
-/** The line that tells a server's words from toolgate's. None for tools of the host itself. (M3) */
+/** The line that tells a server's words from toolgate's. None for tools of the host itself. (message-3) */
 function labelOf(observed: Observed, verb: string): string {
   const server = observed.serverName ?? observed.operation.server ?? LOCAL;
   const recorded = observed.replayed ? ", as recorded earlier" : "";
@@ -135,7 +133,7 @@ function artifactOf(observed: Observed, body: ResultBody | undefined, maxBytes: 
     operationId: observed.operation.id,
     status: observed.outcome.status,
     snapshotId: observed.snapshotId,
-    ...(fits ? { structuredContent: plainOrText(structured) } : {}), // M4
+    ...(fits ? { structuredContent: plainOrText(structured) } : {}), // message-4
     ...(observed.result ? { ref: observed.result.ref } : {}),
     ...(observed.replayed ? { replayed: true as const } : {}),
   };

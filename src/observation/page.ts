@@ -1,7 +1,7 @@
-// Paging through a stored result, in bytes of its readable text.
+// Paging: reads a stored result page by page, in bytes of its readable text.
 //
-//   P1. A page never begins or ends inside a code point.
-//   P2. Pages read one after another give the whole text, once.
+//   paging-1. A page never begins or ends inside a code point.
+//   paging-2. Pages that are read one after another give the whole text, once.
 
 import { toText } from "./blocks.js";
 import { fromBody } from "./body.js";

@@ -1,18 +1,18 @@
-// Data that outlives a checkpoint: LangGraph's serializer revives what looks like one of its own objects, and refuses
-// to load what is nested too deeply. Data from a server must come back as it went in, with any checkpointer.
+// Data that must outlive a checkpoint. LangGraph's serializer revives what looks like one of its own objects and refuses to
+// load what is nested too deeply. Data from a server must be the same when it is loaded, with any checkpointer.
 
-/** Levels below which LangChain's loader surely accepts a message's data (it counts to 50, from the message on). */
+/** Levels that LangChain's loader certainly accepts in a message's data. It counts to 50, beginning at the message. */
 const SAFE_DEPTH = 32;
 
-/** Keys a loader or an assignment gives a meaning of its own. */
+/** Keys that have a special meaning to a loader or in an assignment. */
 const MEANINGFUL = new Set(["lc", "__lc_escaped__", "__proto__"]);
 
-/** The value itself when every checkpointer brings it back equal, otherwise its JSON text, which none looks into. */
+/** The value itself when every checkpointer loads it unchanged. Otherwise its JSON text, which no checkpointer parses. */
 export function plainOrText(value: unknown): unknown {
   return survives(value) ? value : JSON.stringify(value);
 }
 
-/** Whether JSON data comes back equal from any LangGraph checkpointer. Iterative. */
+/** Whether any LangGraph checkpointer loads the JSON data unchanged. It uses a list instead of recursion. */
 export function survives(value: unknown): boolean {
   const pending: [unknown, number][] = [[value, 0]];
   while (pending.length > 0) {

@@ -1,7 +1,7 @@
-// The result store port: bodies of results, kept by content, readable only by the thread that got them.
+// The port of the result store, which keeps the bodies of results by their content.
 //
-//   R1. A body is stored before the ledger row that names it settles.
-//   R2. A reference serves the thread it was made for and no other.
+//   results-1. A body is stored before the ledger row that names it settles.
+//   results-2. A reference can be read by the thread it was made for and by no other.
 
 import type { ResultRef } from "../contracts/index.js";
 

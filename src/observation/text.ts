@@ -1,11 +1,18 @@
-// Text from a server on its way to a model: well formed, visible, and with one kind of line end.
+// Text from a server on its way to a model: it is made well formed and visible, with one kind of line end.
 
 import { escapeHidden } from "../contracts/index.js";
 
 const LONE_SURROGATE = /[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/g;
 
-/** Half a character becomes U+FFFD, CR LF a line feed; every other control or hidden code point is shown, not sent. */
+/** Text that is clean already: printable ASCII, line feeds and tabs. */
+const PLAIN = /^[\n\t\x20-\x7E]*$/;
+
+/**
+ * Replaces a lone surrogate by U+FFFD and CR LF by a line feed, and shows every other control or hidden code point as an
+ * escape.
+ */
 export function cleanText(text: string): string {
+  if (PLAIN.test(text)) return text;
   return escapeHidden(text.replace(LONE_SURROGATE, "\uFFFD").replace(/\r\n/g, "\n"));
 }
 
@@ -14,7 +21,7 @@ export function byteLength(text: string): number {
   return Buffer.byteLength(text, "utf8");
 }
 
-/** The first `maxBytes` bytes of text, never with half a character at the end. */
+/** The first `maxBytes` bytes of text. A character that would be cut is left out. */
 export function head(text: string, maxBytes: number): string {
   if (byteLength(text) <= maxBytes) return text;
   const bytes = Buffer.from(text, "utf8");

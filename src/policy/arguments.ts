@@ -1,9 +1,9 @@
-// Argument tests: `(path:reports/*, mode:append)` behind a tool.
+// Argument tests: the part `(path:reports/*, mode:append)` of a rule.
 //
-// Pure, total.
+// They are pure and never throw.
 //
-//   E1. All tests of a rule must hold.
-//   E2. A value that cannot be evaluated never helps an allow and never escapes a deny or ask.
+//   arguments-1. A rule applies only if all its tests hold.
+//   arguments-2. A value that cannot be evaluated meets no test of an allow and every test of a deny or an ask.
 
 import { type DecisionKind, hasHidden, type JsonObject } from "../contracts/index.js";
 import { type Glob, matches, pathGlob } from "./glob.js";
@@ -11,7 +11,7 @@ import { type Glob, matches, pathGlob } from "./glob.js";
 export interface ArgumentTest {
   readonly param: string;
   readonly glob: Glob;
-  /** No value that can be evaluated has the glob's form: an allow with it never matches. */
+  /** No value that can be evaluated has the form of the glob, so an allow with this test never applies. */
   readonly futile: boolean;
 }
 
@@ -29,11 +29,11 @@ export function readTests(text: string): ArgumentTest[] | undefined {
   return tests;
 }
 
-/** Whether the arguments meet every test (E1), for a rule of this kind. */
+/** Whether the arguments meet every test of a rule of this kind. (arguments-1) */
 export function meetsTests(tests: readonly ArgumentTest[], args: JsonObject, kind: DecisionKind): boolean {
   return tests.every(({ param, glob }) => {
     const value = own(args, param);
-    return evaluable(value) ? matches(glob, value) : kind !== "allow"; // E2
+    return evaluable(value) ? matches(glob, value) : kind !== "allow"; // arguments-2
   });
 }
 
@@ -44,7 +44,7 @@ function own(args: JsonObject, param: string): unknown {
   return Object.getOwnPropertyDescriptor(container, param)?.value;
 }
 
-/** Text that means the same to a glob and to whoever opens it as a path or an address. */
+/** Whether a value is text that means the same to a glob as to a program that opens it as a path or an address. */
 function evaluable(value: unknown): value is string {
   if (typeof value !== "string") return false;
   if (value.startsWith("~") || value.includes("//") || value.includes("\\")) return false;

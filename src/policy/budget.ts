@@ -1,7 +1,9 @@
-// Budgets: how many of a batch's calls a turn can still pay for. Pure.
+// Budgets: which calls of a batch a turn can still pay for.
 //
-//   B1. What is spent is what the ledger counted for the turn: a fork, an edited state or a restart does not refill it.
-//   B2. Calls pay in the order the model made them; a call that already paid does not pay again.
+// They are pure. What a turn has spent is what the ledger counted for it, so neither a fork nor an edited state nor a restart
+// gives it more.
+//
+//   budget-1. Calls pay in the order in which the model made them, and a call that has paid does not pay again.
 
 import type { EffectClass, Limits } from "../contracts/index.js";
 
@@ -18,17 +20,17 @@ export interface Payer {
   readonly effect: EffectClass;
   /** Built-ins cost nothing. */
   readonly free: boolean;
-  /** Dispatched before: counted already. */
+  /** It was dispatched before, so it has been counted. */
   readonly paid: boolean;
 }
 
-/** For each call, which budget refuses it; undefined where the turn can pay. */
+/** Says for each call which budget refuses it; undefined when the turn can pay for it. */
 export function overBudget(payers: readonly Payer[], spent: Spent, limits: Limits): (string | undefined)[] {
   const over = turnSpent(spent, limits);
   let calls = spent.calls;
   let writes = spent.writes;
   return payers.map((payer) => {
-    if (payer.paid) return undefined; // B2
+    if (payer.paid) return undefined; // budget-1
     if (over) return over;
     if (payer.free) return undefined;
     if (calls >= limits.calls) return `the turn's ${limits.calls} calls are used up`;
@@ -39,7 +41,7 @@ export function overBudget(payers: readonly Payer[], spent: Spent, limits: Limit
   });
 }
 
-/** Why the whole turn is out of budget; undefined while it is not. */
+/** Says why the whole turn is out of budget; undefined while it is not. */
 export function turnSpent(spent: Spent, limits: Limits): string | undefined {
   if (spent.finalMade) return "the turn's last model request was made";
   if (spent.modelRequests >= limits.modelRequests)

@@ -1,9 +1,10 @@
 // Glob: text patterns in which only `*` is special.
 //
-// Pure, total.
+// They are pure and never throw.
 //
-//   W1. Every way to match is followed at once and none is retried: time is linear in the text, whatever the pattern.
-//   W2. In a name a `*` covers anything. In a path `*` stops at `/`, and `**` does not.
+//   glob-1. All ways to match are followed at the same time and none is tried again, so matching takes time linear in the
+//           length of the text, whatever the pattern.
+//   glob-2. In a name, `*` covers any text. In a path, `*` stops at `/` and `**` does not.
 
 const WITHIN = "*";
 const ACROSS = "**";
@@ -33,7 +34,7 @@ export function canBegin(glob: Glob, prefix: string): boolean {
   return placesAfter(glob, prefix).includes(1);
 }
 
-/** Marks every place in the glob that can be reached by reading the text. (W1) */
+/** Marks every place in the glob that can be reached by reading the text. (glob-1) */
 function placesAfter({ tokens }: Glob, text: string): Uint8Array {
   let places = new Uint8Array(tokens.length + 1);
   let next = new Uint8Array(tokens.length + 1);
@@ -46,7 +47,7 @@ function placesAfter({ tokens }: Glob, text: string): Uint8Array {
       if (places[place] === 0) continue;
       const token = tokens[place] as string;
       if (token === ACROSS || token === WITHIN) {
-        if (token === ACROSS || unit !== "/") next[place] = 1; // W2
+        if (token === ACROSS || unit !== "/") next[place] = 1; // glob-2
       } else if (token === unit) {
         next[place + 1] = 1;
       }
@@ -57,7 +58,7 @@ function placesAfter({ tokens }: Glob, text: string): Uint8Array {
   return places;
 }
 
-/** A star may cover nothing: whoever stands before it also stands behind it. */
+/** A star may cover nothing, so every place before a star is marked behind it as well. */
 function skipStars(tokens: readonly string[], places: Uint8Array): void {
   for (let place = 0; place < tokens.length; place++) {
     const star = tokens[place] === WITHIN || tokens[place] === ACROSS;

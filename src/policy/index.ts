@@ -1,4 +1,4 @@
-// The policy room: what may run, what is asked about, and what the host declares of its tools.
+// The policy room: decides what may run and what is asked about, and resolves what the host declares of its tools.
 
 export * from "./budget.js";
 export * from "./judge.js";

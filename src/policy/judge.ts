@@ -1,15 +1,17 @@
-// Judge: everything known about a batch of calls -> what may become of each. The one place where refusals, questions and
-// permissions are put in order; `gate` shows its answer, `approval` asks by it, `execute` acts on it.
+// Judge: decides for each call of a batch whether it is refused, asked about or run, from everything that is known of it.
 //
-// Pure, synchronous, total.
+// This is the one place that puts refusals, questions and permissions in order. The node `gate` shows its answer, the node
+// `approval` asks by it and the node `execute` acts on it. It is pure and synchronous and never throws.
 //
-//   J1. The first reason that refuses a call decides, in this order: foreign thread, unknown tool, unusable arguments,
-//       deny, repeated rejection, halt, budget. A refused call is never asked about.
-//   J2. A call with no proposal row is never allowed by rule, only asked (G9).
-//   J3. A guard hit asks whatever policy allows; an approval covers the writes it was shown and no others.
-//   J4. An open question that expired refuses the call; silence never becomes a yes.
-//   J5. A thread's own unknown write halts its further writes to any server; under `haltScope: "server"` another thread's
-//       halts those to that server too. The claim halts by the same rule.
+//   judge-1. The first reason that refuses a call decides, in this order: another thread's call, unknown tool, unusable
+//            arguments, deny, repeated rejection, halt, budget. A refused call is never asked about.
+//   judge-2. A call without a proposal in the ledger is never allowed by a rule; it is asked about (G9).
+//   judge-3. A call that a guard has found earlier writes for is asked about, whatever policy allows. An approval covers the
+//            writes that the person was shown and no others.
+//   judge-4. A question that nobody answered in time refuses its call.
+//   judge-5. An unknown write of a thread halts the further writes of that thread to any server. Under
+//            `haltScope: "server"` an unknown write of another thread halts writes to the same server, too. The claim in the
+//            ledger follows the same rule.
 
 import {
   type Decision,
@@ -35,33 +37,33 @@ export interface EarlierWrite {
 /** What is known of one call before it is judged. `operation.decision` is policy's, or null where policy was not asked. */
 export interface CallFacts {
   readonly operation: Operation;
-  /** Made by the model in the proposal the ledger holds, or a person's stored edit of such a call. */
+  /** The model made the call in a proposal that the ledger holds, or it is a person's stored edit of such a call. */
   readonly proposed: boolean;
   /** The proposal belongs to another thread or scope. */
   readonly foreign: boolean;
-  /** Names of offered tools close to a name that is not. Undefined when the tool is known. */
+  /** The offered tools with names close to the one that was called. Undefined when that one is offered. */
   readonly unknown?: { readonly near: readonly string[] };
   /** Why the arguments cannot be used. */
   readonly invalid?: string;
   readonly builtIn: boolean;
   readonly repeat: "allow" | "ask" | "deny";
-  /** As the ledger has it, when it has it. */
+  /** The ledger's row of the call, when there is one. */
   readonly row?: OperationRow;
   /** The current question about it and whether it was answered with a yes that still verifies. */
   readonly question?: { readonly seen: readonly Digest[]; readonly approved: boolean; readonly expired: boolean };
 }
 
-/** What the ledger knows that bears on the whole batch. */
+/** What the ledger knows about the thread that matters for the whole batch. */
 export interface BatchStanding extends Spent {
   readonly rejections: readonly { readonly server: string; readonly tool: string; readonly argumentsDigest: Digest }[];
-  /** `own`: of this thread. The others are of the same scope. */
+  /** `own`: the write is one of this thread. The other writes are of the same scope. */
   readonly unknownWrites: readonly (EarlierWrite & { readonly server: string | null; readonly own: boolean })[];
   readonly repeats: ReadonlyMap<Digest, readonly EarlierWrite[]>;
   readonly ahead: readonly EarlierWrite[];
 }
 
 export type Judgement =
-  /** Settled before; answered from the ledger. */
+  /** It was settled before and is answered from the ledger. */
   | { readonly kind: "settled"; readonly operation: Operation; readonly row: SettledRow }
   | { readonly kind: "refuse"; readonly operation: Operation; readonly outcome: Outcome }
   | { readonly kind: "ask"; readonly operation: Operation; readonly earlier: readonly EarlierWrite[] }
@@ -116,15 +118,15 @@ export function judge(
         kind: "refuse",
         operation: judged,
         outcome: rejected("expired", "expiry", "nobody answered in time; it was not run"),
-      }; // J4
+      }; // judge-4
     }
     const shown = new Set(call.question?.seen);
-    const covered = call.question?.approved === true && earlier.every((write) => shown.has(write.operationId)); // J3
+    const covered = call.question?.approved === true && earlier.every((write) => shown.has(write.operationId)); // judge-3
     return covered ? { kind: "run", operation: judged } : { kind: "ask", operation: judged, earlier };
   });
 }
 
-/** The first reason that refuses a call whatever a person might say (J1); budgets come after, they depend on the batch. */
+/** The first reason that refuses a call whatever a person might say. Budgets come later: they depend on the batch. (judge-1) */
 function refusal(call: CallFacts, standing: BatchStanding, haltScope: "thread" | "server"): Outcome | undefined {
   const { operation } = call;
   if (call.foreign) return rejected("other_thread", "host", "this call belongs to another thread; it was not run");
@@ -153,28 +155,24 @@ function refusal(call: CallFacts, standing: BatchStanding, haltScope: "thread" |
     );
   }
   const unknown = operation.effect === "write" ? haltingWrite(operation, standing, haltScope) : undefined;
-  if (unknown) return haltedOutcome(unknown.alias);
-  return undefined;
+  return unknown === undefined ? undefined : haltedOutcome(unknown.alias);
 }
 
 function budgetRefusal(over: string | undefined): Outcome | undefined {
   return over === undefined ? undefined : rejected("budget", "budget", `${over}; it was not run`);
 }
 
-/** What a claim would decide, not this: someone holds it, or it was sent. It neither pays nor is asked about again. */
+/** Whether the call was sent already. The claim decides about it; it neither pays again nor is it asked about again. */
 function inHand(call: CallFacts): boolean {
   return call.row !== undefined && call.row.state !== "proposed" && call.row.sent;
 }
 
-/**
- * A settled row that may be claimed again as the next attempt, as the claim sees it: a question about a row that no claim
- * takes could never be answered.
- */
+/** Decided as the claim decides it, because a question about a row that no claim takes could never be answered. */
 function retriable(row: OperationRow, operation: Operation): boolean {
   return isRetriable(row, row.operation.effect === "write" || operation.effect === "write");
 }
 
-/** J5 */
+/** The unknown write that halts this one, if there is one. (judge-5) */
 function haltingWrite(operation: Operation, standing: BatchStanding, haltScope: "thread" | "server") {
   return standing.unknownWrites.find((write) => {
     if (write.operationId === operation.id) return false;
@@ -215,7 +213,7 @@ function repeatsOf(
   );
 }
 
-/** Policy's decision, tightened by what policy cannot know: the proposal (J2) and the guards (J3). */
+/** Policy's decision, tightened by what policy cannot know: the proposal (judge-2) and the guards (judge-3). */
 function guarded(call: CallFacts, earlier: readonly EarlierWrite[]): Decision {
   const decision = call.operation.decision ?? { kind: "ask", rules: [], reason: "policy was not asked" };
   if (!call.proposed)

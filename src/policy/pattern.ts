@@ -1,14 +1,14 @@
-// Pattern: which tools a text such as `mcp__docs__get_*` means. Rules and `tools` keys are read here, and only here.
+// Pattern: reads which tools a text such as `mcp__docs__get_*` means. Rules and the keys of `tools` are read only here.
 //
-// Pure, total.
+// It is pure and never throws.
 //
-//   T1. A pattern is matched against (server, tool). A server is found by comparing with the configured names, never by
-//       splitting at `__`: names may hold any separator.
-//   T2. A narrow pattern (it loosens something) needs one literal server, and its glob must cover the tool's own name
-//       and its mapped name: nothing is let in by a name nobody sees.
-//   T3. A wide pattern (it tightens something) takes every literal server its text can name, or, when it names none,
-//       every server its stars can cover; either name of the tool will do.
-//   T4. Text that can match nothing is a problem, never a pattern that silently does nothing.
+//   pattern-1. A pattern is matched against a server and a tool. The server is found by comparing the text with the configured
+//              names, never by splitting it at `__`, because names may hold any separator.
+//   pattern-2. A narrow pattern permits something. It needs one literal server, and its glob must cover both the tool's own
+//              name and its mapped name, so that no name that nobody sees lets a tool in.
+//   pattern-3. A wide pattern restricts something. It applies to every literal server that its text can name or, when it names
+//              none, to every server that its stars can cover. It is enough that it covers one of the tool's two names.
+//   pattern-4. A text that can match nothing is reported as a problem.
 
 import { ALIAS_CHARS, aliasOf, type Finding, hasHidden, LOCAL, mapName, nearest, oneLine } from "../contracts/index.js";
 import { canBegin, type Glob, matches, nameGlob } from "./glob.js";
@@ -29,15 +29,15 @@ export interface PolicyContext {
 
 /** Codes of the findings of this room. */
 export const POLICY_FINDINGS = [
-  /** The text is no pattern, or its argument test is none. */
+  /** The text is no pattern, or the part in parentheses is no argument test. */
   "rule_malformed",
   /** It can match no tool of any configured server. */
   "rule_no_server",
   /** A bare name that is none of the host's own tools. */
   "rule_no_tool",
-  /** It loosens, and it has no literal server. */
+  /** It permits something, and it has no literal server. */
   "rule_server_glob",
-  /** It loosens, and it can be read in more than one way. */
+  /** It permits something, and it can be read in more than one way. */
   "rule_ambiguous",
   /** An allow whose argument test no value can meet. */
   "rule_futile",
@@ -66,20 +66,13 @@ export interface ToolPattern {
   readonly servers: readonly string[];
 }
 
-const BUILT_INS: readonly string[] = ["connect_server", "read_result"];
-
-/** Whether a tool is one of toolgate's own. */
-export function isBuiltIn(target: Target): boolean {
-  return target.server === LOCAL && BUILT_INS.includes(target.tool);
-}
-
 /** Whether a text without `*` names this tool: by alias, by its own name, or by its mapped uncut name. */
 export function namesTool(text: string, { server, tool }: Omit<Target, "alias">): boolean {
   if (server === LOCAL) return text === tool;
   return text === aliasOf(server, tool) || fullNames(server, tool).includes(text);
 }
 
-/** How a pattern meets a tool: it names it, its glob covers it, or not at all. */
+/** Says how a pattern applies to a tool: it names the tool, or its glob covers it. Undefined when it does not apply. */
 export function meets(pattern: ToolPattern, target: Target): "name" | "glob" | undefined {
   const hits = pattern.readings.filter((reading) => readingMeets(pattern, reading, target));
   if (hits.length === 0) return undefined;
@@ -88,13 +81,13 @@ export function meets(pattern: ToolPattern, target: Target): "name" | "glob" | u
 
 function readingMeets({ text, reach }: ToolPattern, { server, glob }: Reading, target: Target): boolean {
   if (server === undefined) return coversAnywhere(glob, target.server, target.tool);
-  if (server !== target.server) return false; // T1
+  if (server !== target.server) return false; // pattern-1
   if (glob === undefined) return namesTool(text, target);
   const names = [target.tool, mapName(target.tool)];
   return reach === "narrow" ? names.every((name) => matches(glob, name)) : names.some((name) => matches(glob, name));
 }
 
-/** A glob that names no server is read against the pair joined, so its stars may cover the separator (T3). */
+/** A glob that names no server is read against the pair joined, so its stars may cover the separator. (pattern-3) */
 function coversAnywhere(glob: Glob, server: string, tool: string): boolean {
   const texts =
     server === LOCAL ? [tool] : [...fullNames(server, tool), ...forms(server).map((form) => `mcp__${form}`)];
@@ -125,10 +118,10 @@ export function readPattern(text: string, reach: Reach, context: PolicyContext, 
     if (possible.length > 0) return { text, reach, readings: [{ glob }], servers: possible };
   }
   if (starred || text.startsWith("mcp__")) {
-    return problem("rule_no_server", `can match no configured server; ${known("configured", servers)}`); // T4
+    return problem("rule_no_server", `can match no configured server; ${known("configured", servers)}`); // pattern-4
   }
   const near = nearest(text, [...context.localTools, ...servers.map((server) => `mcp__${server}`)]);
-  return problem("rule_no_tool", `is none of the host's own tools; ${known("near", near)}`); // T4
+  return problem("rule_no_tool", `is none of the host's own tools; ${known("near", near)}`); // pattern-4
 }
 
 /** A finding about one rule, in the user's own words. */
@@ -141,10 +134,10 @@ function wellFormed(text: string): boolean {
   return text !== "" && text === text.trim() && !/[\p{Cc}()]/u.test(text) && !hasHidden(text);
 }
 
-/** How the text can be read if its server is this one (T1). */
+/** How the text can be read if its server is this one. (pattern-1) */
 function readingsOn(server: string, text: string): Reading[] {
   for (const form of forms(server)) {
-    if (form.includes("*")) continue; // T2: a star in the server's part is never literal
+    if (form.includes("*")) continue; // pattern-2: a star in the server's part is never literal
     const head = `mcp__${form}`;
     if (text === head) return [{ server, glob: nameGlob("*") }];
     if (text.startsWith(`${head}__`) && text.length > head.length + 2) {

@@ -1,18 +1,24 @@
-// Policy: (rules, tool, arguments) -> Decision.
+// Policy: decides one call by the host's rules, the tool and the arguments.
 //
-// Pure, synchronous, total: no clock, no I/O, never throws.
+// It is pure and synchronous. It reads no clock, does no I/O and never throws.
 //
-//   P1. deny beats ask beats allow, whatever the order of the rules.
-//   P2. A rule that cannot be evaluated never allows.
-//   P3. No matching rule means the default, and the default is never allow.
-//   P4. What a server says of itself is not an input.
-//   P5. Permissions with an error permit nothing.
-//   P6. Built-ins are allowed unless a rule names them; a glob does not name them.
+//   policy-1. Deny beats ask, and ask beats allow, whatever the order of the rules.
+//   policy-2. A rule that cannot be evaluated never allows a call.
+//   policy-3. A call that no rule matches gets the default, and the default is never allow.
+//   policy-4. What a server says of itself does not count.
+//   policy-5. Permissions with an error permit nothing.
+//   policy-6. Built-ins are allowed unless a rule names them. A glob does not name them.
 
-import type { Decision, DecisionKind, Finding, JsonObject, Permissions } from "../contracts/index.js";
+import {
+  type Decision,
+  type DecisionKind,
+  type Finding,
+  isBuiltIn,
+  type JsonObject,
+  type Permissions,
+} from "../contracts/index.js";
 import { type ArgumentTest, meetsTests, readTests } from "./arguments.js";
 import {
-  isBuiltIn,
   meets,
   type PolicyContext,
   type PolicyFinding,
@@ -66,16 +72,16 @@ export function compilePolicy(
 
 /** Decides one call. Carries the texts of the rules that decided. */
 export function decide(policy: Policy, target: Target, args: JsonObject): Decision {
-  if (policy.broken) return { kind: "deny", rules: [], reason: "the permissions have an error and permit nothing" }; // P5
+  if (policy.broken) return { kind: "deny", rules: [], reason: "the permissions have an error and permit nothing" }; // policy-5
   const builtIn = isBuiltIn(target);
   const hits = policy.rules.filter((rule) => applies(rule, target, args, builtIn));
   for (const kind of STRICTEST_FIRST) {
     const rules = [...new Set(hits.filter((rule) => rule.kind === kind).map((rule) => rule.text))];
-    if (rules.length === 0) continue; // P1
+    if (rules.length === 0) continue; // policy-1
     return { kind, rules, reason: `${DONE[kind]} by ${rules.map((text) => `\`${text}\``).join(", ")}` };
   }
-  if (builtIn) return { kind: "allow", rules: [], reason: "built in, and no rule names it" }; // P6
-  return { kind: policy.fallback, rules: [], reason: "no rule matches this call" }; // P3
+  if (builtIn) return { kind: "allow", rules: [], reason: "built in, and no rule names it" }; // policy-6
+  return { kind: policy.fallback, rules: [], reason: "no rule matches this call" }; // policy-3
 }
 
 /** Rules that match no tool of their servers, as far as all of these are connected. */
@@ -92,8 +98,8 @@ export function unmatchedRules(
 
 function applies(rule: Rule, target: Target, args: JsonObject, builtIn: boolean): boolean {
   const hit = meets(rule.pattern, target);
-  if (hit === undefined || (builtIn && hit !== "name")) return false; // P6
-  return meetsTests(rule.tests, args, rule.kind); // P2
+  if (hit === undefined || (builtIn && hit !== "name")) return false; // policy-6
+  return meetsTests(rule.tests, args, rule.kind); // policy-2
 }
 
 function readRule(kind: DecisionKind, text: string, context: PolicyContext): Rule | Finding {

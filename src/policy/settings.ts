@@ -1,17 +1,20 @@
-// Settings: what the host declares of its tools, resolved for one tool.
+// Settings: resolves for one tool what the host declares of its tools.
 //
-// Pure, total.
+// It is pure and never throws.
 //
-//   V1. A tool nobody declares a read is a write (G3: a server's annotations are not an input).
-//   V2. A key that declares a read is matched like an allow: literal server, and a glob must cover both names.
-//   V3. A key that names the tool beats a glob. Of keys of one rank the more careful value wins, in whatever order.
-//   V4. Settings with an error declare nothing.
-//   V5. Built-ins are reads.
+//   settings-1. A tool that nobody declares to be a read is a write. A server's annotations do not count (G3).
+//   settings-2. A key that declares a read is matched like an allow: it needs a literal server, and its glob must cover both
+//               names of the tool.
+//   settings-3. A key that names the tool beats a glob. Among keys of one rank the more careful value wins, whatever their
+//               order.
+//   settings-4. Settings with an error declare nothing.
+//   settings-5. Built-ins are reads.
 
 import {
   type Config,
   type EffectClass,
   type Finding,
+  isBuiltIn,
   LOCAL,
   mapName,
   oneLine,
@@ -19,15 +22,7 @@ import {
   type ToolEntry,
   type VerifyMode,
 } from "../contracts/index.js";
-import {
-  isBuiltIn,
-  meets,
-  type PolicyContext,
-  readPattern,
-  ruleProblem,
-  type Target,
-  type ToolPattern,
-} from "./pattern.js";
+import { meets, type PolicyContext, readPattern, ruleProblem, type Target, type ToolPattern } from "./pattern.js";
 
 /** Everything that is set for a tool, defaults filled in. */
 export interface ToolSettings {
@@ -72,7 +67,7 @@ export function compileSettings(
   const readBacks: { key: string; pattern: ToolPattern }[] = [];
   const findings: Finding[] = [];
   for (const [text, config] of Object.entries(tools)) {
-    const pattern = readPattern(text, config.effect === "read" ? "narrow" : "wide", context, "tools"); // V2
+    const pattern = readPattern(text, config.effect === "read" ? "narrow" : "wide", context, "tools"); // settings-2
     if ("level" in pattern) findings.push(pattern);
     else keys.push({ pattern, config });
     if (!("level" in pattern) && hasGrant(config) && pattern.servers.every((server) => server === LOCAL)) {
@@ -86,9 +81,9 @@ export function compileSettings(
     else readBacks.push({ key: text, pattern: named });
   }
   for (const readBack of readBacks) findings.push(...writeBehind(readBack, keys));
-  // Longest last: where values cannot be ranked, the longer pattern has the last word, in whatever order they stand (V3).
+  // The longest pattern stands last: where values cannot be ranked, it decides, whatever the order of the keys. (settings-3)
   keys.sort((a, b) => a.pattern.text.length - b.pattern.text.length || (a.pattern.text < b.pattern.text ? -1 : 1));
-  const none = findings.length > 0; // V4
+  const none = findings.length > 0; // settings-4
   const settings = {
     keys: none ? [] : keys,
     readBacks: none ? [] : readBacks,
@@ -97,14 +92,14 @@ export function compileSettings(
   return { settings, findings };
 }
 
-/** What holds for one tool. */
+/** Resolves the settings of one tool. */
 export function toolSettings(settings: Settings, target: Target): ToolSettings {
   const builtIn = isBuiltIn(target);
   const matching = (how: "name" | "glob"): ToolConfig[] =>
     settings.keys.filter(({ pattern }) => meets(pattern, target) === how).map(({ config }) => config);
-  const set = { ...(builtIn ? {} : mostCareful(matching("glob"))), ...mostCareful(matching("name")) }; // V3
+  const set = { ...(builtIn ? {} : mostCareful(matching("glob"))), ...mostCareful(matching("name")) }; // settings-3
   const server = settings.servers.get(target.server);
-  const effect = builtIn ? "read" : (set.effect ?? "write"); // V1, V5
+  const effect = builtIn ? "read" : (set.effect ?? "write"); // settings-1, settings-5
   return {
     effect,
     timeoutMs: set.timeoutMs ?? server?.timeoutMs ?? (effect === "read" ? 30_000 : 60_000),
@@ -157,7 +152,7 @@ interface Parameters {
   readonly additionalProperties?: unknown;
 }
 
-/** Merges keys of one rank (V3). Only what some key sets is set. */
+/** Merges keys of one rank. A value that no key sets stays unset. (settings-3) */
 function mostCareful(configs: readonly ToolConfig[]): ToolConfig {
   const first = <K extends keyof ToolConfig>(key: K, order: readonly ToolConfig[K][]): Pick<ToolConfig, K> => {
     const value = order.find((wanted) => configs.some((config) => config[key] === wanted));
@@ -183,7 +178,7 @@ function hasGrant({ inject = {} }: ToolConfig): boolean {
   return Object.values(inject).includes("grant");
 }
 
-/** A read-back is made without asking: a tool that the host calls a write, or that is the write itself, is none. */
+/** A read-back is made without asking, so it must not be a tool that the host calls a write, nor the write itself. */
 function writeBehind({ key, pattern }: Settings["readBacks"][number], keys: readonly Key[]): Finding[] {
   const write = keys.find(
     (other) => (other.config.effect === "write" || other.config.reconcile) && covers(other.pattern, pattern),
@@ -193,7 +188,7 @@ function writeBehind({ key, pattern }: Settings["readBacks"][number], keys: read
   return [ruleProblem("read_back_writes", whereReadBack(key), pattern.text, why)];
 }
 
-/** Whether a key is about the one tool that a read-back names, as far as names tell. */
+/** Whether a key applies to the one tool that a read-back names, as far as the names show. */
 function covers(key: ToolPattern, { text, servers }: ToolPattern): boolean {
   if (key.text === text) return true;
   return servers.some((server) => {
@@ -201,7 +196,7 @@ function covers(key: ToolPattern, { text, servers }: ToolPattern): boolean {
   });
 }
 
-/** What stands behind the server's name in the text that names one of its tools. */
+/** The part that follows the server's name, in a text that names one of its tools. */
 function toolPart(text: string, server: string): string {
   const head = [server, mapName(server)].map((form) => `mcp__${form}__`).find((form) => text.startsWith(form));
   return head === undefined ? text : text.slice(head.length);

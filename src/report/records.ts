@@ -11,7 +11,7 @@ import {
   ToolgateError,
   type UnknownItem,
 } from "../contracts/index.js";
-import { openQuestions, type ShownCalls, storeAnswers, UNAUTHENTICATED } from "../gate/answer.js";
+import { type OpenQuestion, openQuestions, type ShownCalls, storeAnswers, UNAUTHENTICATED } from "../gate/answer.js";
 import { toApprovalItem, toOperationItem, toUnknownItem } from "./items.js";
 import type { ReportPorts } from "./ports.js";
 
@@ -85,74 +85,58 @@ async function answerOne(
   approver: string,
 ) {
   if (ports.config.approvals.requireIdentity && approver === UNAUTHENTICATED) {
-    throw new ToolgateError(
-      "invalid_answer",
-      "nobody is signed in, and this host takes answers from known people only",
-      "sign in and answer again",
-    );
+    const message = "nobody is signed in, and this host takes answers from known people only";
+    throw new ToolgateError("invalid_answer", message, "sign in and answer again");
   }
   const asked = await ports.ledger.request(approvalId);
   const row = asked && (await ports.ledger.row(asked.request.operationId));
-  if (!asked || !row) {
-    throw new ToolgateError(
-      "not_found",
-      `there is no approval \`${approvalId}\``,
-      "run `toolgate approvals` to list the open ones",
-    );
-  }
+  if (!asked || !row) throw noApproval(approvalId);
   const { threadId, operationId } = asked.request;
   await refuseLeft(shownCalls, asked.verdict === undefined, threadId, operationId);
-  const entry = { alias: row.operation.alias };
-  const checked = readAnswer(
-    {
-      decisions: {
-        [approvalId]:
-          answer.type === "edit"
-            ? { type: "edit", editedAction: { name: entry.alias, args: answer.arguments } }
-            : answer,
-      },
-    },
-    [
-      {
-        request: asked.request,
-        operation: row.operation,
-        tool: toolOf(row.operation, asked.request.toolDigest),
-        earlier: [],
-      },
-    ],
-    { now: ports.now(), positional: "refuse" },
-  );
-  if (checked.kind === "again")
-    throw new ToolgateError("invalid_answer", checked.reason, "correct the answer and give it again");
-  const [result] = await storeAnswers(
-    ports,
-    [{ question: { asked, row }, answer: checked.answers.get(approvalId) as PersonAnswer }],
-    approver,
-  );
+  const checked = checkedAnswer(ports, { asked, row }, answer);
+  const [result] = await storeAnswers(ports, [{ question: { asked, row }, answer: checked }], approver);
   switch (result?.kind) {
     case "stored":
       return { threadId, operationId };
     case "expired":
-      throw new ToolgateError(
-        "already_decided",
+      throw decided(
         `approval \`${approvalId}\` has expired; the call was not run`,
         "ask again in the thread",
-        { data: { threadId } },
+        threadId,
       );
     case "already_decided":
-      throw new ToolgateError(
-        "already_decided",
+      throw decided(
         `approval \`${approvalId}\` was already decided`,
         "run `toolgate threads` to see where the thread stands",
-        { data: { threadId } },
+        threadId,
       );
     default:
-      throw new ToolgateError(
-        "not_found",
-        `there is no approval \`${approvalId}\``,
-        "run `toolgate approvals` to list the open ones",
-      );
+      throw noApproval(approvalId);
   }
+}
+
+/** The answer, read as the interrupt reads it. Throws `invalid_answer`. */
+function checkedAnswer(ports: ReportPorts, { asked, row }: OpenQuestion, answer: PersonAnswer): PersonAnswer {
+  const { request } = asked;
+  const { operation } = row;
+  const given =
+    answer.type === "edit" ? { type: "edit", editedAction: { name: operation.alias, args: answer.arguments } } : answer;
+  const question = { request, operation, tool: toolOf(operation, request.toolDigest), earlier: [] };
+  const options = { now: ports.now(), positional: "refuse" } as const;
+  const read = readAnswer({ decisions: { [request.approvalId]: given } }, [question], options);
+  const checked = read.kind === "again" ? undefined : read.answers.get(request.approvalId);
+  if (checked !== undefined) return checked;
+  const why = read.kind === "again" ? read.reason : "the answer could not be read";
+  throw new ToolgateError("invalid_answer", why, "correct the answer and give it again");
+}
+
+function noApproval(approvalId: string): ToolgateError {
+  const hint = "run `toolgate approvals` to list the open ones";
+  return new ToolgateError("not_found", `there is no approval \`${approvalId}\``, hint);
+}
+
+function decided(message: string, hint: string, threadId: string): ToolgateError {
+  return new ToolgateError("already_decided", message, hint, { data: { threadId } });
 }
 
 /** An answer that nothing waits for is refused, not stored: nobody should believe that it did something. */

@@ -83,7 +83,8 @@ describe("answers that count", () => {
   });
 });
 
-describe("C114: everything else asks again (A1)", () => {
+// Decisions were matched by their position, and only their number was checked.
+describe("everything else asks again (answer-1)", () => {
   const HOW = "answer with { decisions: { approvalId: { type: approve, edit or reject } } }";
 
   test.each([
@@ -176,16 +177,17 @@ describe("C114: everything else asks again (A1)", () => {
   ])("decision %o: %s", (decision, expected) => {
     const full = `the answer to \`one\` cannot be taken: ${expected}`;
     expect(reason({ decisions: { one: decision } })).toBe(full);
-    expect(reason({ decisions: { two: approve, one: decision } })).toBe(full); // A2
+    expect(reason({ decisions: { two: approve, one: decision } })).toBe(full); // answer-2
   });
 
-  test("arguments with hidden characters are not edited (A5)", () => {
+  test("arguments with hidden characters are not edited (answer-5)", () => {
     const edit = { type: "edit", editedAction: { name: NAME, args: { filename: "c.md" } } };
     expect(reason({ decisions: { hidden: edit } }, [hidden])).toBe(
       "the answer to `hidden` cannot be taken: arguments with hidden characters can be approved or rejected, not edited",
     );
   });
 
+  // Decisions were matched by their position, and only their number was checked.
   test.each([
     ["not a number", { decisions: { one: { type: "edit", editedAction: { name: NAME, args: { a: Number.NaN } } } } }],
     ["a hole", { decisions: { one: { type: "edit", editedAction: { name: NAME, args: { a: new Array(1) } } } } }],
@@ -193,12 +195,12 @@ describe("C114: everything else asks again (A1)", () => {
     ["an own __proto__", JSON.parse('{"decisions":{"__proto__":{"type":"approve"}}}')],
     ["a cycle", cycle()],
     ["a value that doubles at every level", doubling(60)],
-  ])("C114: %s is no JSON", (_name, value) => {
+  ])("%s is no JSON", (_name, value) => {
     expect(reason(value)).toBe(`the answer is no JSON object; ${HOW}`);
   });
 });
 
-describe("lists without ids (A4)", () => {
+describe("lists without ids (answer-4)", () => {
   const both = [approve, approve];
 
   test.each([
@@ -238,14 +240,16 @@ describe("lists without ids (A4)", () => {
     expect(reason({ decisions: [{ approvalId: null, ...approve }, approve] })).toMatch(/^some decisions name/);
   });
 
-  test("with one id twice (A3)", () => {
+  test("with one id twice (answer-3)", () => {
     const item = { approvalId: "two", ...approve };
     expect(reason({ decisions: [item, item] })).toBe("`two` is answered twice");
     expect(reason({ decisions: [item, { ...item, type: "reject" }] })).toBe("`two` is answered twice");
   });
 });
 
-describe("C112, C206: an id is no secret and no second chance", () => {
+// The same interrupt could be resumed twice with different values.
+// Ids made of the time and Math.random were shown in the stream.
+describe("an id must be exact, and takes one answer", () => {
   test("an answered question is not open any more: the same answer again asks again", () => {
     expect(answers({ decisions: { one: approve } }, [one, two])).toHaveLength(1);
     expect(reason({ decisions: { one: approve } }, [two])).toBe("no open question has the id `one`");
@@ -282,7 +286,7 @@ describe("for all values", () => {
   );
   const everything = { withBigInt: true, withDate: true, withMap: true, withSet: true, withSparseArray: true };
 
-  test("is total, and never a yes for a question that was not answered yes (A1, G9)", () => {
+  test("is total, and never a yes for a question that was not answered yes (answer-1, G9)", () => {
     const value = fc.oneof(fc.anything({ ...everything, withNullPrototype: true, withBoxedValues: true }), near);
     fc.assert(
       fc.property(value, fc.constantFrom("accept" as const, "refuse" as const), (given, positional) => {

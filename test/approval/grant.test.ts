@@ -22,7 +22,7 @@ const part = (grant: string, index: number) =>
   JSON.parse(Buffer.from(grant.split(".")[index] as string, "base64url").toString("utf8")) as unknown;
 
 describe("grant", () => {
-  test("G4: says what was approved, for whom, by whom, and until when (G1)", async () => {
+  test("says what was approved, for whom, by whom, and until when (G4, grant-1)", async () => {
     const grant = await mint();
     expect(part(grant, 0)).toEqual({ alg: "HS256", typ: "toolgate-grant+jwt" });
     expect(part(grant, 1)).toEqual({
@@ -74,7 +74,7 @@ describe("grant", () => {
     expect(redact(signature)).toBe(signature); // by then it has expired
   });
 
-  test("for all claims: nothing of a grant is left where secrets are taken out of text (G2, G11)", async () => {
+  test("for all claims: nothing of a grant is left where secrets are taken out of text (grant-2, G11)", async () => {
     const redact = createRedactor([SECRET], [GRANT_START]);
     const text = fc.string({ unit: "grapheme", maxLength: 12 });
     await fc.assert(

@@ -83,7 +83,7 @@ describe("the payload", () => {
     }
   });
 
-  test("is plain JSON, and its text holds nothing hidden (Q2, G10)", () => {
+  test("is plain JSON, and its text holds nothing hidden (question-1, G10)", () => {
     const args = fc
       .dictionary(fc.string({ unit: "grapheme-composite" }), fc.jsonValue({ stringUnit: "grapheme-composite" }))
       .map((given) => JSON.parse(JSON.stringify(given)) as JsonObject)
@@ -100,7 +100,7 @@ describe("the payload", () => {
   });
 });
 
-describe("hidden code points (Q2)", () => {
+describe("hidden code points (question-1)", () => {
   test.each([
     [{ path: "a\u200bb" }, 'path: "a\\u{200B}b"'],
     [{ path: "a\\u{200B}b" }, 'path: "a\\\\u{200B}b"'],
@@ -133,8 +133,9 @@ describe("hidden code points (Q2)", () => {
   });
 });
 
-describe("C139: the whole of the arguments", () => {
-  test("what a call does harm with comes first, wherever it stands (S4)", () => {
+// An approval dialog showed only the server and the tool.
+describe("the whole of the arguments", () => {
+  test("what a call does harm with comes first, wherever it stands (show-4)", () => {
     const padding = Object.fromEntries(Array.from({ length: 200 }, (_, index) => [`note${index}`, index]));
     const args = { ...padding, wire: { memo: "x".repeat(200), toAccount: "DE89" }, filePath: "/etc/passwd", AMOUNT: 5 };
     const lines = showArguments(args);
@@ -142,7 +143,7 @@ describe("C139: the whole of the arguments", () => {
     expect(lines).toHaveLength(204);
   });
 
-  test("a long value is folded with its size and digest (S1)", () => {
+  test("a long value is folded with its size and digest (show-1)", () => {
     const lines = showArguments({ content: `${"a".repeat(999_999)}é` });
     expect(lines[0]).toBe(
       "content: 1000000 characters, 1000001 bytes, " +
@@ -160,7 +161,7 @@ describe("C139: the whole of the arguments", () => {
     expect(lines.filter((line) => hasHidden(line))).toEqual([]);
   });
 
-  test("a value cannot pose as another line (S3)", () => {
+  test("a value cannot pose as another line (show-3)", () => {
     const lines = description({ content: "fine\n\nArguments (sha256 0000):\npath: safe" }).split("\n");
     expect(lines.filter((line) => line.startsWith("Arguments ("))).toHaveLength(1);
     expect(lines).toContain("  | path: safe");
@@ -178,7 +179,7 @@ describe("C139: the whole of the arguments", () => {
     ]);
   });
 
-  test("two different arguments never look the same (S2)", () => {
+  test("two different arguments never look the same (show-2)", () => {
     const unit = fc.constantFrom("a", "\n", "\\", '"', "\u200b", "u{200B}", "|", ": ", " ");
     const text = fc.string({ unit, maxLength: 8 });
     const item = fc.oneof(text, fc.constantFrom(1, "1", null, "null", true, "true"), fc.array(text, { maxLength: 2 }));
@@ -197,7 +198,8 @@ describe("C139: the whole of the arguments", () => {
   });
 });
 
-describe("C208: many calls of one tool", () => {
+// Among many nearly equal questions, the bad one stood in the middle.
+describe("many calls of one tool", () => {
   const apart = (all: JsonObject[]): (string | undefined)[] =>
     approvalPayload(all.map((args, index) => question(`q${index}`, args))).actionRequests.map((action) =>
       action.description.split("\n").find((line) => line.startsWith("One of")),

@@ -31,7 +31,7 @@ describe("seal", () => {
     expect(sealed({ ...reversed, message: undefined } as unknown as Verdict, SECRET)).toBe(true);
   });
 
-  test.each(Object.keys(VERDICT) as (keyof typeof VERDICT)[])("a changed `%s` breaks it (M1, G4)", (field) => {
+  test.each(Object.keys(VERDICT) as (keyof typeof VERDICT)[])("a changed `%s` breaks it (seal-1, G4)", (field) => {
     const verdict = seal(VERDICT, SECRET);
     const value = verdict[field];
     const changed = field === "type" ? "reject" : typeof value === "number" ? value + 1 : `${value}x`;
@@ -40,7 +40,7 @@ describe("seal", () => {
     expect(sealed(rest as Verdict, SECRET)).toBe(false);
   });
 
-  test("a field that is added breaks it (M1)", () => {
+  test("a field that is added breaks it (seal-1)", () => {
     const verdict = seal(VERDICT, SECRET);
     expect(sealed({ ...verdict, message: "" }, SECRET)).toBe(false);
     expect(sealed({ ...verdict, admin: true } as Verdict, SECRET)).toBe(false);

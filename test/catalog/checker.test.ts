@@ -26,51 +26,55 @@ const TREE = object(
 
 describe("checking a value", () => {
   it.each<[string, JsonObject, unknown, object]>([
-    ["C001: a local reference, broken", NESTED, { m: { n: "x" } }, wrong("/m/n: must be number")],
-    ["C001: a local reference, kept", NESTED, { m: { n: 1 } }, VALID],
+    // An adapter looked this reference up against an empty id and refused the whole server.
+    ["a local reference, broken", NESTED, { m: { n: "x" } }, wrong("/m/n: must be number")],
+    ["a local reference, kept", NESTED, { m: { n: 1 } }, VALID],
     [
-      "C003: a tree, broken deep down",
+      // A client expanded a schema that refers to itself into a cyclic object and lost the server.
+      "a tree, broken deep down",
       TREE,
       { root: { kids: [{ kids: [{ kids: 1 }] }] } },
       wrong("/root/kids/0/kids/0/kids: must be array"),
     ],
-    ["C003: a tree, kept", TREE, { root: { kids: [{ kids: [] }] } }, VALID],
+    ["a tree, kept", TREE, { root: { kids: [{ kids: [] }] } }, VALID],
     [
-      "C005: a reference outside `$defs`",
+      // Generators write references such as `#/properties/a`; strict providers refused the whole list for one.
+      "a reference outside `$defs`",
       object({ a: object({ v: { type: "string" } }), b: { $ref: "#/properties/a" } }),
       { b: { v: 1 } },
       wrong("/b/v: must be string"),
     ],
     [
-      "C006: none of the alternatives",
+      // One tool with only `anyOf` at its root made two providers refuse every request of the session.
+      "none of the alternatives",
       { type: "object", anyOf: [{ required: ["content"] }] },
       {},
       wrong("/: must have required property 'content'", "/: must match a schema in anyOf"),
     ],
     [
-      "C006: one of the alternatives",
+      "one of the alternatives",
       { type: "object", anyOf: [{ required: ["content"] }, { required: ["url"] }] },
       { url: "u" },
       VALID,
     ],
-    ["C010: a tuple of the wrong type", object({ win: TUPLE }), { win: [1, "x"] }, wrong("/win/1: must be integer")],
+    // A provider that reads only 2020-12 refused the whole request because of a draft-07 tuple.
+    ["a tuple of the wrong type", object({ win: TUPLE }), { win: [1, "x"] }, wrong("/win/1: must be integer")],
+    ["a tuple too long", object({ win: TUPLE }), { win: [1, 2, 3] }, wrong("/win: must NOT have more than 2 items")],
+    ["a tuple, kept", object({ win: TUPLE }), { win: [1, 2] }, VALID],
+    // A validator that did not know `prefixItems` refused valid data after the tool had run.
+    ["`prefixItems` is read in 2020-12", object({ p: PREFIX }), { p: [1, 2] }, VALID],
+    // A client dropped all tools because one property was `true`, and still said that it was connected.
+    ["`true` takes anything", object({ payload: true, never: false }), { payload: [1] }, VALID],
     [
-      "C010: a tuple too long",
-      object({ win: TUPLE }),
-      { win: [1, 2, 3] },
-      wrong("/win: must NOT have more than 2 items"),
-    ],
-    ["C010: a tuple, kept", object({ win: TUPLE }), { win: [1, 2] }, VALID],
-    ["C011: `prefixItems` is read in 2020-12", object({ p: PREFIX }), { p: [1, 2] }, VALID],
-    ["C016: `true` takes anything", object({ payload: true, never: false }), { payload: [1] }, VALID],
-    [
-      "C016: `false` takes nothing",
+      "`false` takes nothing",
       object({ payload: true, never: false }),
       { never: 1 },
       wrong("/never: boolean schema is false"),
     ],
-    ["C018: no properties, an open object", { type: "object" }, { x: 1 }, VALID],
-    ["C020: a key more than named", object({ server: { type: "string" } }), { server: "a", more: 1 }, VALID],
+    // A provider required `properties`, which MCP lets a schema leave out.
+    ["no properties, an open object", { type: "object" }, { x: 1 }, VALID],
+    // A client closed its copy of the schema without adapting `required`, and a strict reader refused it.
+    ["a key more than named", object({ server: { type: "string" } }), { server: "a", more: 1 }, VALID],
     [
       "a key more than allowed",
       object({ a: true }, { additionalProperties: false }),
@@ -78,13 +82,15 @@ describe("checking a value", () => {
       wrong("/: must NOT have additional properties: `other`"),
     ],
     [
-      "C021: a parameter of the server's with a leading underscore",
+      // A host stripped its own fields from arguments by name and removed a parameter of the server's.
+      "a parameter of the server's with a leading underscore",
       object({ path: { type: "string" }, _reason: { type: "string" } }, { additionalProperties: false }),
       { path: "a", _reason: "x" },
       VALID,
     ],
     [
-      "C023: a value outside an enum",
+      // A server mapped an unknown word to the first member of an enum and ran another action than was asked for.
+      "a value outside an enum",
       object({ action: { type: "string", enum: ["None", "Confirm"] } }),
       { action: "search" },
       wrong('/action: must be equal to one of the allowed values: ["None","Confirm"]'),
@@ -92,7 +98,8 @@ describe("checking a value", () => {
     ["a whole number that is `true`", object({ n: { type: "integer" } }), { n: true }, wrong("/n: must be integer")],
     ["a number in quotes", object({ n: { type: "integer" } }), { n: "1" }, wrong("/n: must be integer")],
     [
-      "C015: a bracket in a class",
+      // JavaScript reads an unescaped bracket in a class; a provider's engine did not, and all calls failed.
+      "a bracket in a class",
       object({ p: { pattern: "^[a[\\]|@]+$" } }),
       { p: "b" },
       wrong('/p: must match pattern "^[a[\\]|@]+$"'),
@@ -107,12 +114,13 @@ describe("checking a value", () => {
     ],
     ["a format nobody knows", object({ d: { type: "string", format: "moon-phase" } }), { d: "?" }, VALID],
     [
-      "C037: a parameter named like an inherited one",
+      // Names such as `constructor` hit inherited keys of an object that was used as a table.
+      "a parameter named like an inherited one",
       object({}, { required: ["toString"] }),
       {},
       wrong("/: must have required property 'toString'"),
     ],
-    ["C037: a parameter named `constructor`", object({ constructor: { type: "string" } }), {}, VALID],
+    ["a parameter named `constructor`", object({ constructor: { type: "string" } }), {}, VALID],
     ["draft-04's `id`", object({ a: { id: "x", type: "string" } }), { a: 1 }, wrong("/a: must be string")],
     [
       "OpenAPI's `nullable` is no keyword",
@@ -137,7 +145,8 @@ describe("checking a value", () => {
     expect(await check(schema, value)).toEqual(verdict);
   });
 
-  it("C025 K12: fills in no default, and changes neither value nor schema", async () => {
+  // Clients dropped or added defaults such as null or 20.
+  it("fills in no default, and changes neither value nor schema (checker-1)", async () => {
     const schema = object({ limit: { type: "integer", default: 20 }, q: { type: "string", default: null } });
     const value = {};
     expect(await check(schema, value)).toEqual(VALID);
@@ -148,13 +157,14 @@ describe("checking a value", () => {
     });
   });
 
-  it("C028: an enum of 5,000 words is exact", async () => {
+  // Hundreds of tools, and enums of thousands of words, made requests fail or tools disappear.
+  it("an enum of 5,000 words is exact", async () => {
     const schema = object({ w: { enum: Array.from({ length: 5_000 }, (_, index) => `word${index}`) } });
     expect(await check(schema, { w: "word4999" })).toEqual(VALID);
     expect(await check(schema, { w: "word5000" })).toMatchObject({ valid: false });
   });
 
-  it("K13: schemas with one `$id`, or one key, are not confused", async () => {
+  it("schemas with one `$id`, or one key, are not confused (checker-2)", async () => {
     const id = "https://example.org/s";
     const key = digest("one key");
     const text = { $id: id, type: "object", properties: { v: { type: "string" } } };
@@ -168,7 +178,7 @@ describe("checking a value", () => {
     });
   });
 
-  it("K13: a schema that claims the id of a meta-schema changes nothing for others", async () => {
+  it("a schema that claims the id of a meta-schema changes nothing for others (checker-2)", async () => {
     const id = "http://json-schema.org/draft-07/schema";
     expect(await check({ $id: id, not: {} }, {})).toMatchObject({ valid: false });
     expect(await check({ $schema: `${id}#`, type: "object" }, {})).toEqual(VALID);
@@ -176,17 +186,20 @@ describe("checking a value", () => {
 
   it.each<[string, JsonObject]>([
     ["a type that is none", { type: "strnig" }],
-    ["C023: an empty enum", { enum: [] }],
+    // A server mapped an unknown word to the first member of an enum and ran another action than was asked for.
+    ["an empty enum", { enum: [] }],
     ["a reference to nothing", { $ref: "#/$defs/none" }],
     ["a remote reference", { $ref: "https://example.org/schema" }],
-    ["C011: another dialect", { $schema: "https://json-schema.org/draft/2019-09/schema" }],
-    ["C013: a pattern of another language", { pattern: "(?P<y>\\d+)" }],
-  ])("K14: a schema that does not compile is no yes: %s", async (_what, schema) => {
+    // A validator that did not know `prefixItems` refused valid data after the tool had run.
+    ["another dialect", { $schema: "https://json-schema.org/draft/2019-09/schema" }],
+    // A named group of Python's in one schema made the listing throw, and the host showed a failed login.
+    ["a pattern of another language", { pattern: "(?P<y>\\d+)" }],
+  ])("a schema that does not compile is no yes: %s (checker-3)", async (_what, schema) => {
     const verdict = await check(schema, "x");
     expect(verdict).toEqual({ valid: false, unusable: expect.stringMatching(/^[^\n]{1,300}$/) });
   });
 
-  it("K14: what cannot be handed over is not valid", async () => {
+  it("what cannot be handed over is not valid (checker-3)", async () => {
     expect(await check({}, { run: () => {} })).toEqual(wrong("/: it is not JSON"));
     expect(await check({}, {})).toEqual(VALID);
   });

@@ -12,7 +12,7 @@ const CLOSED = {
 };
 
 describe("parameters the host fills in", () => {
-  it("K7: are not in the schema the model is shown, and the digest is still that of what the server sent", () => {
+  it("are not in the schema the model is shown, and the digest is still that of what the server sent (inject-1)", () => {
     const shown = snapshotOf([save(CLOSED)], [], { injected });
     expect(shown.tools[0]?.inputSchema).toEqual({
       type: "object",
@@ -39,14 +39,14 @@ describe("parameters the host fills in", () => {
     ["allOf and a reference", { allOf: [{ $ref: "#/$defs/B" }], $defs: { B: { required: ["approval_token"] } } }],
     ["a reference of the root", { $ref: "#/$defs/B", $defs: { B: { required: ["approval_token"] } } }],
     ["an anchor", { allOf: [{ $ref: "#b" }], $defs: { B: { $anchor: "b", required: ["approval_token"] } } }],
-  ])("K7: withhold the tool when a rule (%s) is about them", (_rule, more) => {
+  ])("withhold the tool when a rule (%s) is about them (inject-1)", (_rule, more) => {
     const snapshot = snapshotOf([save({ ...CLOSED, ...more })], [], { injected });
     expect(reasons(snapshot)).toEqual({
       save: "`approval_token` is to be injected, but a rule of its schema is about it",
     });
   });
 
-  it("K7: are not given away by an example, and are no rule where a parameter's own part has the same name", () => {
+  it("are not given away by an example, and are no rule where a parameter's own part has the same name (inject-1)", () => {
     const nested = { type: "object", properties: { approval_token: { $ref: "#/$defs/T" } } };
     const schema = {
       ...CLOSED,
@@ -65,7 +65,7 @@ describe("parameters the host fills in", () => {
     });
   });
 
-  it("K7: withhold the tool when another parameter refers to them", () => {
+  it("withhold the tool when another parameter refers to them (inject-1)", () => {
     const properties = { ...CLOSED.properties, other: { $ref: "#/properties/approval_token" } };
     const snapshot = snapshotOf([save({ ...CLOSED, properties })], [], { injected });
     expect(reasons(snapshot).save).toBe(
@@ -73,13 +73,13 @@ describe("parameters the host fills in", () => {
     );
   });
 
-  it("K7: do not count towards the least number of parameters", () => {
+  it("do not count towards the least number of parameters (inject-1)", () => {
     const { tools } = snapshotOf([save({ ...CLOSED, minProperties: 2 })], [], { injected });
     expect(tools[0]?.inputSchema).toMatchObject({ minProperties: 1 });
   });
 });
 
-describe("S1: strings only", () => {
+describe("strings only", () => {
   const limits = { ...LIMITS, schema: "strings-only", parameters: 4, descriptionChars: 400 } as const;
   const search = (schema: Record<string, unknown>) => listing("docs", [tool("search.docs", { inputSchema: schema })]);
   const QUERY = {

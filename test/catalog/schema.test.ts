@@ -16,6 +16,7 @@ function doubling(count: number) {
 }
 
 describe("the dialect of a schema", () => {
+  // A validator that did not know `prefixItems` refused valid data after the tool had run.
   it.each([
     ["2020-12", "https://json-schema.org/draft/2020-12/schema"],
     ["draft-07", "http://json-schema.org/draft-07/schema#"],
@@ -24,11 +25,12 @@ describe("the dialect of a schema", () => {
     [undefined, "http://json-schema.org/draft-04/schema#"],
     [undefined, "2020-12"],
     [undefined, 7],
-  ])("C011: is %s for %j", (dialect, $schema) => {
+  ])("is %s for %j", (dialect, $schema) => {
     expect(dialectOf({ $schema, type: "object" })).toBe(dialect);
   });
 
-  it("C010: is 2020-12 when none is named, and draft-07 when some `items` is a list", () => {
+  // A provider that reads only 2020-12 refused the whole request because of a draft-07 tuple.
+  it("is 2020-12 when none is named, and draft-07 when some `items` is a list", () => {
     expect(dialectOf(object({}))).toBe("2020-12");
     expect(dialectOf(object({ win: { type: "array", items: [{}, {}] } }))).toBe("draft-07");
     expect(dialectOf(object({ a: { anyOf: [{ not: { items: [{}] } }] } }))).toBe("draft-07");
@@ -45,10 +47,12 @@ describe("the dialect of a schema", () => {
 
 describe("a schema that can be used", () => {
   it.each([
-    ["C001: a local reference", object({ m: { $ref: "#/$defs/M" } }, { $defs: { M: { type: "object" } } })],
-    ["C001: under `definitions` too", object({ m: { $ref: "#/definitions/M" } }, { definitions: { M: {} } })],
+    // An adapter looked this reference up against an empty id and refused the whole server.
+    ["a local reference", object({ m: { $ref: "#/$defs/M" } }, { $defs: { M: { type: "object" } } })],
+    ["under `definitions` too", object({ m: { $ref: "#/definitions/M" } }, { definitions: { M: {} } })],
     [
-      "C003: a tree",
+      // A client expanded a schema that refers to itself into a cyclic object and lost the server.
+      "a tree",
       object(
         { root: { $ref: "#/$defs/N" } },
         {
@@ -57,16 +61,23 @@ describe("a schema that can be used", () => {
       ),
     ],
     [
-      "C005: a reference outside `$defs`",
+      // Generators write references such as `#/properties/a`; strict providers refused the whole list for one.
+      "a reference outside `$defs`",
       object({ a: object({ v: { type: "string" } }), b: { $ref: "#/properties/a" } }),
     ],
-    ["C006: a root with only `anyOf`", { type: "object", anyOf: [{ required: ["a"] }, { required: ["b"] }] }],
-    ["C010: a tuple", object({ win: { type: "array", items: [{}, {}], additionalItems: false } })],
-    ["C015: a bracket in a class", object({ p: { pattern: "^[a[\\]|@]+$" } })],
-    ["C015: an escape that is only valid without the `u` flag", object({ p: { pattern: "^[\\w\\-]+\\:$" } })],
-    ["C016: `true` and `false` as parameters", object({ payload: true, never: false })],
-    ["C018: no `properties`", { type: "object" }],
-    ["C025: a default of the wrong type", object({ q: { type: "string", default: null } })],
+    // One tool with only `anyOf` at its root made two providers refuse every request of the session.
+    ["a root with only `anyOf`", { type: "object", anyOf: [{ required: ["a"] }, { required: ["b"] }] }],
+    // A provider that reads only 2020-12 refused the whole request because of a draft-07 tuple.
+    ["a tuple", object({ win: { type: "array", items: [{}, {}], additionalItems: false } })],
+    // JavaScript reads an unescaped bracket in a class; a provider's engine did not, and all calls failed.
+    ["a bracket in a class", object({ p: { pattern: "^[a[\\]|@]+$" } })],
+    ["an escape that is only valid without the `u` flag", object({ p: { pattern: "^[\\w\\-]+\\:$" } })],
+    // A client dropped all tools because one property was `true`, and still said that it was connected.
+    ["`true` and `false` as parameters", object({ payload: true, never: false })],
+    // A provider required `properties`, which MCP lets a schema leave out.
+    ["no `properties`", { type: "object" }],
+    // Clients dropped or added defaults such as null or 20.
+    ["a default of the wrong type", object({ q: { type: "string", default: null } })],
     ["an anchor", object({ a: { $ref: "#thing" } }, { $defs: { T: { $anchor: "thing" } } })],
     ["a draft-07 anchor", object({ a: { $ref: "#thing" } }, { definitions: { T: { $id: "#thing" } } })],
     ["escapes in a pointer", object({ a: { $ref: "#/$defs/x~1y~0z%20w" } }, { $defs: { "x/y~z w": {} } })],
@@ -98,7 +109,8 @@ describe("a schema under `refs: refuse`", () => {
 describe("a schema that cannot be used", () => {
   it.each([
     ["no object", true, "it is no object"],
-    ["C011: another dialect", { $schema: "urn:x" }, "its dialect is not read here: `urn:x`"],
+    // A validator that did not know `prefixItems` refused valid data after the tool had run.
+    ["another dialect", { $schema: "urn:x" }, "its dialect is not read here: `urn:x`"],
     [
       "a remote reference",
       object({ a: { $ref: "other.json" } }),
@@ -115,20 +127,21 @@ describe("a schema that cannot be used", () => {
     ["a reference that is no string", { $ref: 3 }, "`$ref` at `/` is no string"],
     ["a reference behind a reference", { $ref: "#/x", x: { $ref: "#/y" } }, "`$ref` at `#/x` points at nothing: `#/y`"],
     [
-      "K10: a reference to itself",
+      "a reference to itself (refs-1)",
       { allOf: [{ $ref: "#" }] },
       "a reference leads back to itself without a step into the value",
     ],
     [
-      "K10: a circle of references",
+      "a circle of references (refs-1)",
       object({ a: { $ref: "#/$defs/x" } }, { $defs: { x: { not: { $ref: "#/$defs/y" } }, y: { $ref: "#/$defs/x" } } }),
       "a reference leads back to itself without a step into the value",
     ],
-    ["K10: forty doublings", doubling(40), "its references multiply into more than 10000 steps for one value"],
+    ["forty doublings (refs-1)", doubling(40), "its references multiply into more than 10000 steps for one value"],
     ["an unknown type", object({ a: { type: "strnig" } }), "`type` at `/properties/a` names no JSON type"],
     ["a type twice", { type: ["string", "string"] }, "`type` at `/` names no JSON type"],
     [
-      "C023: an empty enum",
+      // A server mapped an unknown word to the first member of an enum and ran another action than was asked for.
+      "an empty enum",
       object({ a: { enum: [] } }),
       "`enum` at `/properties/a` is no list of values: nothing could pass it",
     ],
@@ -154,7 +167,8 @@ describe("a schema that cannot be used", () => {
     ["a required `__proto__`", { required: ["__proto__"] }, "`required` at `/` asks for a key named `__proto__`"],
     ["a `__proto__` key", JSON.parse('{"$defs":{"__proto__":{}}}'), "it is no plain JSON: a key named __proto__"],
     [
-      "C013: a pattern of another language",
+      // A named group of Python's in one schema made the listing throw, and the host showed a failed login.
+      "a pattern of another language",
       { pattern: "(?P<y>\\d+)" },
       "`pattern` at `/` is none that JavaScript reads: `(?P<y>\\d+)`",
     ],
@@ -167,7 +181,7 @@ describe("a schema that cannot be used", () => {
     expect(problem(schema)).toBe(says);
   });
 
-  it("K8: too deep, too many nodes or bytes, and is then looked at no further", () => {
+  it("too deep, too many nodes or bytes, and is then looked at no further (schema-1)", () => {
     const broken = { $ref: "https://example.org", a: { b: { c: {} } } };
     expect(problem(broken, { schemaDepth: 2 })).toBe("it has nesting deeper than 2");
     expect(problem(broken, { schemaDepth: 3 })).toContain("leaves the schema");
@@ -175,7 +189,8 @@ describe("a schema that cannot be used", () => {
     expect(problem({ description: "x".repeat(100) }, { toolBytes: 100 })).toBe("it has more than 100 bytes");
   });
 
-  it("C179 K8: 500 levels, or as many as a stack holds not, are counted and not followed", () => {
+  // A recursive check threw RangeError on a schema of 500 levels.
+  it("500 levels, or as many as a stack holds not, are counted and not followed (schema-1)", () => {
     for (const levels of [500, 50_000]) {
       const deep = JSON.parse(`${'{"not":'.repeat(levels)}{}${"}".repeat(levels)}`);
       expect(problem(deep)).toBe("it has nesting deeper than 32");
@@ -185,7 +200,7 @@ describe("a schema that cannot be used", () => {
     }
   });
 
-  it("K10: long chains of references are followed without a stack", () => {
+  it("long chains of references are followed without a stack (refs-1)", () => {
     const $defs: Record<string, unknown> = { d0: {} };
     for (let index = 1; index < 12_000; index++) $defs[`d${index}`] = { $ref: `#/$defs/d${index - 1}` };
     const limits = { schemaNodes: 100_000, toolBytes: 10_000_000 };
@@ -194,7 +209,8 @@ describe("a schema that cannot be used", () => {
     );
   });
 
-  it("C179: is told in bounded lines without hidden characters", () => {
+  // A recursive check threw RangeError on a schema of 500 levels.
+  it("is told in bounded lines without hidden characters", () => {
     const says = problem(object({ [`a\u202E${"x".repeat(1_000)}`]: { $ref: `\u0007${"y".repeat(1_000)}` } })) ?? "";
     expect(says).toMatch(/^`\$ref` at `\/properties\/a\\u\{202E\}x+…` leaves the schema: `\\u\{7\}y+…`$/);
     expect(says.length).toBeLessThan(300);

@@ -28,7 +28,7 @@ describe("the summary of a snapshot", () => {
     });
   });
 
-  it("K17: is as large for 40 tools as for 500, and says how many there are", () => {
+  it("is as large for 40 tools as for 500, and says how many there are (summary-1)", () => {
     const small = summarise(snapshotOf([listing("docs", many(40))]), effectOf);
     const large = summarise(snapshotOf([listing("docs", many(500))]), effectOf);
     expect([small.toolCount, large.toolCount]).toEqual([40, 500]);
@@ -37,14 +37,14 @@ describe("the summary of a snapshot", () => {
     expect(large.tools.slice(0, 2).map(({ alias }) => alias)).toEqual(["mcp__docs__tool_0", "mcp__docs__tool_1"]);
   });
 
-  it("K17: names all of 40 servers and stays below 4,096 bytes", () => {
+  it("names all of 40 servers and stays below 4,096 bytes (summary-1)", () => {
     const servers = Array.from({ length: 40 }, (_, index) => listing(`server-${index}`, many(3)));
     const summary = summarise(snapshotOf(servers), effectOf);
     expect(summary.servers).toHaveLength(40);
     expect(bytes(summary)).toBeLessThan(4_096);
   });
 
-  it("K17: stays below 4,096 bytes whatever the names are made of", () => {
+  it("stays below 4,096 bytes whatever the names are made of (summary-1)", () => {
     const servers = Array.from({ length: 64 }, (_, index) =>
       listing(`${"数".repeat(200)}${index}`, [...many(8), tool(`"\\${"语".repeat(200)}`, { inputSchema: null })]),
     );
@@ -61,7 +61,7 @@ describe("a stored snapshot", () => {
   const snapshot = snapshotOf([listing("s", [tool("t", { inputSchema: schema }), tool("bad", { inputSchema: 1 })])]);
   const stored = () => JSON.parse(JSON.stringify(snapshot));
 
-  it("K15: comes back as it was, frozen", () => {
+  it("comes back as it was, frozen (snapshot-1)", () => {
     const loaded = loadSnapshot(stored());
     expect(loaded).toEqual(snapshot);
     expect([Object.isFrozen(loaded), Object.isFrozen(loaded?.tools[0]?.inputSchema)]).toEqual([true, true]);
@@ -77,13 +77,13 @@ describe("a stored snapshot", () => {
     ["the id", (s: ReturnType<typeof stored>) => (s.id = "0".repeat(64))],
     ["its shape", (s: ReturnType<typeof stored>) => delete s.tools],
     ["a further key", (s: ReturnType<typeof stored>) => (s.tools[0].run = true)],
-  ])("K15: is none any more with %s changed", (_what, change) => {
+  ])("is none any more with %s changed (snapshot-1)", (_what, change) => {
     const changed = stored();
     change(changed);
     expect(loadSnapshot(changed)).toBeUndefined();
   });
 
-  it("K15: is none when it is anything else", () => {
+  it("is none when it is anything else (snapshot-1)", () => {
     const deep = JSON.parse(`${'{"a":'.repeat(5_000)}1${"}".repeat(5_000)}`);
     const nested = { ...stored(), tools: [{ ...stored().tools[0], inputSchema: deep }] };
     expect([undefined, null, 7, "x", [], {}, deep, nested].map((value) => loadSnapshot(value))).toEqual(
@@ -99,7 +99,7 @@ describe("a stored snapshot", () => {
 });
 
 describe("the text about servers", () => {
-  it("S3: names each server with what it offers, and what can be loaded", () => {
+  it("names each server with what it offers, and what can be loaded", () => {
     const snapshot = snapshotOf([listing("docs", [tool("search"), tool("get_version")]), listing("idle", [])]);
     expect(describeServers(snapshot, [{ name: "docs" }, { name: "deploy" }])).toBe(
       [
@@ -119,13 +119,13 @@ describe("the text about servers", () => {
     expect(describeServers(snapshotOf([], [local("read_file")]), [])).toBe("");
   });
 
-  it("K19: is the same for equal catalogs, whatever state their servers are in", () => {
+  it("is the same for equal catalogs, whatever state their servers are in (describe-2)", () => {
     const fresh = snapshotOf([listing("docs", [tool("search")])]);
     const stale = snapshotOf([listing("docs", [tool("search")], { status: "stale", problem: "x" })]);
     expect(describeServers(stale, [])).toBe(describeServers(fresh, []));
   });
 
-  it("K18 G10: is bounded, whatever servers call their tools", () => {
+  it("is bounded, whatever servers call their tools (describe-1, G10)", () => {
     const servers = Array.from({ length: 64 }, (_, index) => listing(`s${index}${"x".repeat(300)}`, many(20)));
     const text = describeServers(
       snapshotOf(servers),

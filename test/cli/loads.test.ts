@@ -8,6 +8,7 @@ import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, expect, test } from "vitest";
 import { sourceFile } from "../support/compile.js";
+import { Workspace } from "./support.js";
 
 const folder = mkdtempSync(join(tmpdir(), "toolgate-loads-"));
 const trace = join(folder, "trace");
@@ -45,4 +46,35 @@ test("the version and a wrong command load the reader of the command line and no
 
 test("`check` loads no graph, no MCP client, no model and no driver", async () => {
   expect(await packagesOf("check")).toEqual(["commander", "json-canonicalize", "zod"]);
+});
+
+const RECORDS = ["better-sqlite3", "commander", "json-canonicalize", "zod"];
+
+test.each(["threads", "approvals", "unknowns"])(
+  "`%s` loads the driver of SQLite, and no graph, no MCP client, no LangChain, no other driver and no signing",
+  async (command) => {
+    expect(await packagesOf(command)).toEqual(RECORDS);
+  },
+);
+
+test("where a question is open, the checkpoints are loaded too, and no graph, no MCP client and no other driver", {
+  timeout: 120_000,
+}, async () => {
+  const place = new Workspace();
+  try {
+    place.configure([{ calls: [{ name: "mcp__deploy__trigger", args: { environment: "staging" } }] }], {
+      mcpServers: { deploy: place.server("deploy") },
+    });
+    expect((await place.run("run", "deploy it")).code).toBe(3);
+    const config = ["--config", join(place.folder, "toolgate.json")];
+    for (const command of ["threads", "approvals"]) {
+      const found = await packagesOf(command, ...config);
+      const heavy = ["@langchain/langgraph", "@modelcontextprotocol/client", "pg", "jose"];
+      expect(found.filter((name) => heavy.includes(name))).toEqual([]);
+      expect(found).toContain("@langchain/langgraph-checkpoint-sqlite");
+    }
+    expect(await packagesOf("unknowns", ...config)).toEqual(RECORDS);
+  } finally {
+    await place.end();
+  }
 });

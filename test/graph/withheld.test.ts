@@ -5,7 +5,7 @@ import { bench } from "../support/in-process.js";
 
 const b = bench();
 
-test("G11: a tool that names a secret, in its name or a property's, is withheld; its sibling stays", async () => {
+test("a tool that names a secret, in its name or a property's, is withheld; its sibling stays (G11)", async () => {
   const secret = "canary-7f3e91c2";
   process.env.TOOLGATE_TEST_CANARY = secret;
   const schema = (name: string) => ({ type: "object", properties: { [name]: { type: "string" } } });

@@ -6,7 +6,7 @@ import { text } from "./fixtures.js";
 describe("a page of a stored result", () => {
   const body = toBody(text("añb", "€uro"));
 
-  it("counts bytes of the readable text and never splits a code point (P1)", () => {
+  it("counts bytes of the readable text and never splits a code point (paging-1)", () => {
     expect(resultPage(body, 0, 2)).toEqual({ text: "a", next: 1, total: 11 });
     expect(resultPage(body, 1, 2)).toEqual({ text: "ñ", next: 3, total: 11 });
     expect(resultPage(body, 2, 2)).toEqual({ text: "ñ", next: 3, total: 11 });
@@ -25,7 +25,7 @@ describe("a page of a stored result", () => {
     expect(resultPage(toBody(text("\u001b[2J")), 0, 100)).toEqual({ text: "\\u{1B}[2J", total: 9 });
   });
 
-  it("read on from one to the next gives the whole text, once (property, P2)", () => {
+  it("read on from one to the next gives the whole text, once (property, paging-2)", () => {
     fc.assert(
       fc.property(fc.string({ unit: "grapheme", maxLength: 60 }), fc.integer({ min: 1, max: 9 }), (said, size) => {
         const stored = toBody(text(said));

@@ -61,19 +61,19 @@ describe("judge: one order for every refusal, question and permission", () => {
     ]);
   });
 
-  test("J1: the first reason that refuses decides", () => {
+  test("the first reason that refuses decides (judge-1)", () => {
     const all = { foreign: true, unknown: { near: [] }, invalid: "bad" };
     expect(verdicts([facts(0, all, deny)])).toEqual(["refuse other_thread by host"]);
     expect(verdicts([facts(0, { ...all, foreign: false }, deny)])).toEqual(["refuse unknown_tool by host"]);
     expect(verdicts([facts(0, { invalid: "bad" }, deny)])).toEqual(["refuse invalid_arguments by schema"]);
   });
 
-  test("J2 G9: a call without a proposal row is asked even where a rule allows it", () => {
+  test("a call without a proposal row is asked even where a rule allows it (judge-2, G9)", () => {
     expect(verdicts([facts(0, { proposed: false })])).toEqual(["ask"]);
     expect(verdicts([facts(0, { proposed: false }, deny)])).toEqual(["refuse denied by policy"]);
   });
 
-  test("J3: an identical earlier write asks whatever policy allows, and names it", () => {
+  test("an identical earlier write asks whatever policy allows, and names it (judge-3)", () => {
     const call = facts(0);
     const earlier = { operationId: "a".repeat(64), alias: "mcp__s__t", state: "ok" };
     const repeats = new Map([[call.operation.id, [earlier]]]);
@@ -83,7 +83,7 @@ describe("judge: one order for every refusal, question and permission", () => {
     expect(verdicts([{ ...call, repeat: "deny" }], { repeats })).toEqual(["refuse denied by policy"]);
   });
 
-  test("J3: writes this branch has not seen ask too, also under repeat: allow; a yes covers only what it was shown", () => {
+  test("writes this branch has not seen ask too, also under repeat: allow; a yes covers only what it was shown (judge-3)", () => {
     const first = { operationId: "a".repeat(64), alias: "mcp__s__t", state: "ok" };
     const second = { ...first, operationId: "b".repeat(64) };
     expect(verdicts([facts(0, { repeat: "allow" })], { ahead: [first] })).toEqual(["ask"]);
@@ -102,7 +102,8 @@ describe("judge: one order for every refusal, question and permission", () => {
     ]);
   });
 
-  test("J4: a question that expired unanswered refuses the call (C131)", () => {
+  // A tool message promised that a call would run once it was approved, although its question had expired.
+  test("a question that expired unanswered refuses the call (judge-4)", () => {
     const question = { seen: [], approved: false, expired: true };
     const [judged] = judge([facts(0, { question }, ask)], quiet, limits, "thread");
     expect(judged).toMatchObject({
@@ -116,7 +117,7 @@ describe("judge: one order for every refusal, question and permission", () => {
     });
   });
 
-  test("G7: while a write is unknown writes are halted without asking, reads go on", () => {
+  test("while a write is unknown writes are halted without asking, reads go on (G7)", () => {
     const unknownWrites = [{ ...UNKNOWN, own: true }];
     const calls = [facts(0), facts(1, {}, { ...ask, server: "other" }), facts(2, {}, { effect: "read" })];
     expect(verdicts(calls, { unknownWrites })).toEqual(["refuse halted by halt", "refuse halted by halt", "run"]);
@@ -128,7 +129,7 @@ describe("judge: one order for every refusal, question and permission", () => {
     ["server", true, ["halted", "halted"]],
     ["server", false, ["halted", "run"]],
   ] as const)(
-    "J5: under haltScope %s an unknown write whose own is %s: a write to its server and one to another are %j",
+    "under haltScope %s an unknown write whose own is %s: a write to its server and one to another are %j (judge-5)",
     (haltScope, own, expected) => {
       const calls = [facts(0), facts(1, {}, { server: "other" })];
       const judged = verdicts(calls, { unknownWrites: [{ ...UNKNOWN, own }] }, haltScope);
@@ -136,7 +137,7 @@ describe("judge: one order for every refusal, question and permission", () => {
     },
   );
 
-  test("J5: an unknown write never halts itself", () => {
+  test("an unknown write never halts itself (judge-5)", () => {
     const [call, other] = [facts(0), facts(1, {}, { server: "other" })];
     const itself = { ...UNKNOWN, operationId: call.operation.id, own: true };
     expect(verdicts([call, other], { unknownWrites: [itself] }, "server")).toEqual(["run", "refuse halted by halt"]);
@@ -160,7 +161,7 @@ describe("judge: one order for every refusal, question and permission", () => {
     expect(verdicts([call], { rejections: others.slice(1) })).toEqual(["ask"]);
   });
 
-  test("B2: calls pay in order; built-ins are free; refused ones do not pay", () => {
+  test("calls pay in order; built-ins are free; refused ones do not pay (budget-1)", () => {
     const calls = [facts(0, {}, deny), facts(1, { builtIn: true }, { effect: "read" }), facts(2), facts(3)];
     expect(judge(calls, { ...quiet, calls: 24 }, limits, "thread").map((one) => one.kind)).toEqual([
       "refuse",

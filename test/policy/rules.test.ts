@@ -29,18 +29,19 @@ function codes(permissions: Partial<Permissions>, where = context): string[] {
   return compilePolicy(Permissions.parse(permissions), where).findings.map(({ code }) => code);
 }
 
-describe("order of decisions (P1, G3)", () => {
+describe("order of decisions (policy-1, G3)", () => {
   const all = { allow: ["mcp__docs__search"], ask: ["mcp__docs__*"], deny: ["mcp__*__search"] };
 
+  // Hosts want wide rules, but an allow must still name one literal server.
   test.each([
     ["deny beats ask and allow", all, "deny"],
     ["ask beats allow", { allow: all.allow, ask: all.ask }, "ask"],
     ["deny beats allow", { allow: all.allow, deny: all.deny }, "deny"],
     ["a wide deny beats an allow of the very tool", { allow: all.allow, deny: ["*"] }, "deny"],
     ["allow stands alone", { allow: all.allow }, "allow"],
-    ["nothing says anything: ask (P3)", {}, "ask"],
-    ["nothing says anything under default deny (P3)", { default: "deny" as const }, "deny"],
-  ])("C209: %s", (_name, permissions, expected) => {
+    ["nothing says anything: ask (policy-3)", {}, "ask"],
+    ["nothing says anything under default deny (policy-3)", { default: "deny" as const }, "deny"],
+  ])("%s", (_name, permissions, expected) => {
     expect(kindOf(permissions, on("docs", "search"))).toBe(expected);
   });
 
@@ -66,7 +67,7 @@ describe("order of decisions (P1, G3)", () => {
     });
   });
 
-  test("what a server says of itself is not an input (P4)", () => {
+  test("what a server says of itself is not an input (policy-4)", () => {
     expectTypeOf<keyof Target>().toEqualTypeOf<"alias" | "server" | "tool">();
   });
 
@@ -93,7 +94,7 @@ describe("which tools a rule means", () => {
     ["mcp__google_calendar__list", on("google.calendar", "list"), "allow"],
     ["mcp__google.calendar__list", on("google.calendar", "list"), "allow"],
     ["mcp__google_calendar__*", on("google.calendar", "list"), "allow"],
-    // A glob must cover own and mapped name (T2).
+    // A glob must cover both the own and the mapped name (pattern-2).
     ["mcp__docs__read_*", on("docs", "read_all"), "allow"],
     ["mcp__docs__read_*", on("docs", "read.all"), "ask"],
     ["mcp__docs__read.*", on("docs", "read.all"), "ask"],
@@ -117,7 +118,7 @@ describe("which tools a rule means", () => {
     ["mcp__do*s", on("docs", "search"), "deny"],
     ["*_file", on("local", "read_file"), "deny"],
     ["*_file", on("files", "read_file"), "deny"],
-    // Either name will do (T3).
+    // It is enough that the glob covers one of the two names (pattern-3).
     ["mcp__docs__read_*", on("docs", "read.all"), "deny"],
     ["mcp__docs__read.*", on("docs", "read.all"), "deny"],
     ["mcp__*__read.*", on("docs", "read.all"), "deny"],
@@ -160,7 +161,8 @@ describe("which tools a rule means", () => {
   });
 });
 
-describe("C035: separators inside names (T1)", () => {
+// Rules such as `mcp__server__*` were matched as text and did not match what they seemed to.
+describe("separators inside names (pattern-1)", () => {
   const where = { servers: ["a", "a__b"], localTools: [] };
 
   test("a rule for one server allows nothing of a server whose name begins alike", () => {
@@ -191,7 +193,8 @@ describe("C035: separators inside names (T1)", () => {
   });
 });
 
-describe("rules that are load errors (T4)", () => {
+describe("rules that are load errors (pattern-4)", () => {
+  // Hosts want wide rules, but an allow must still name one literal server.
   test.each([
     ["*", "rule_server_glob"],
     ["mcp__*", "rule_server_glob"],
@@ -220,7 +223,7 @@ describe("rules that are load errors (T4)", () => {
     ["mcp__docs__get(path:a) ", "rule_malformed"],
     ["mcp__docs__get(path:\u202ea)", "rule_malformed"],
     ["(path:a)", "rule_malformed"],
-  ])("C209: allow `%s`: %s", (rule, code) => {
+  ])("allow `%s`: %s", (rule, code) => {
     expect(codes({ allow: [rule] })).toEqual([code]);
   });
 
@@ -271,7 +274,7 @@ describe("rules that are load errors (T4)", () => {
     ]);
   });
 
-  test("permissions with an error permit nothing (P5)", () => {
+  test("permissions with an error permit nothing (policy-5)", () => {
     const { policy } = compilePolicy(Permissions.parse({ allow: ["mcp__docs"], deny: ["mcp__typo__x"] }), context);
     expect(decide(policy, on("docs", "search"), {})).toEqual({
       kind: "deny",
@@ -307,7 +310,7 @@ describe("argument tests", () => {
     [{ path: "reports/2025/q3.md" }, "ask", "ask"],
     [{ path: "secrets/q3.md" }, "ask", "ask"],
     [{ path: "" }, "ask", "ask"],
-    // Cannot be evaluated: never allowed, always denied (E2).
+    // A value that cannot be evaluated is never allowed and always denied (arguments-2, policy-2).
     [{}, "ask", "deny"],
     [{ path: 1 }, "ask", "deny"],
     [{ path: null }, "ask", "deny"],
@@ -339,7 +342,7 @@ describe("argument tests", () => {
     expect(kindOf({ allow: ["mcp__files__read_file(path:a/**/z)"] }, file, { path: "a/b/c/z" })).toBe("allow");
   });
 
-  test("all tests of a rule must hold (E1)", () => {
+  test("all tests of a rule must hold (arguments-1)", () => {
     const both = "mcp__files__write(path:out/*, mode:append)";
     const write = on("files", "write");
     expect(kindOf({ allow: [both] }, write, { path: "out/x", mode: "append" })).toBe("allow");
@@ -368,7 +371,7 @@ describe("argument tests", () => {
   });
 });
 
-describe("built-ins (P6)", () => {
+describe("built-ins (policy-6)", () => {
   const connect = on("local", "connect_server");
 
   test("are allowed whatever the default and whatever a glob covers", () => {

@@ -45,7 +45,7 @@ function codes(tools: Record<string, ToolConfig>): string[] {
 }
 
 describe("defaults", () => {
-  test("a tool nobody names is a plain write (V1)", () => {
+  test("a tool nobody names is a plain write (settings-1)", () => {
     expect(settingsOf({}, on("docs", "search"))).toEqual(PLAIN_WRITE);
     expect(settingsOf({}, on("unheard", "of"))).toEqual(PLAIN_WRITE);
     expect(settingsOf({}, on("constructor", "x"))).toEqual(PLAIN_WRITE);
@@ -66,7 +66,7 @@ describe("defaults", () => {
     expect(settingsOf(own, on("honest", "b"))).toEqual(PLAIN_WRITE);
   });
 
-  test("built-ins are reads, and only a key with their name sets anything (V5)", () => {
+  test("built-ins are reads, and only a key with their name sets anything (settings-5)", () => {
     const keys = { "*": { timeoutMs: 5 }, read_result: { timeoutMs: 7, effect: "write" } } as const;
     expect(settingsOf(keys, on("local", "read_result"))).toMatchObject({ effect: "read", timeoutMs: 7 });
     expect(settingsOf(keys, on("local", "connect_server"))).toMatchObject({ effect: "read", timeoutMs: 30_000 });
@@ -98,11 +98,11 @@ describe("which keys count", () => {
   test.each<[string, Record<string, ToolConfig>, string, string]>([
     ["a whole server", { mcp__docs: read }, "search", "read"],
     ["a glob", { "mcp__docs__*": read }, "search", "read"],
-    ["a read glob must cover own and mapped name (V2)", { "mcp__docs__get.*": read }, "get.all", "write"],
+    ["a read glob must cover own and mapped name (settings-2)", { "mcp__docs__get.*": read }, "get.all", "write"],
     ["a write glob needs one of them", { mcp__docs: read, "mcp__docs__get.*": write }, "get.all", "write"],
     ["of globs write beats read", { "mcp__docs__*": read, "mcp__*": write }, "search", "write"],
     ["of globs write beats read, the other way round", { "mcp__*": write, "mcp__docs__*": read }, "search", "write"],
-    ["a name beats a glob (V3)", { mcp__docs__search: read, "mcp__docs__*": write }, "search", "read"],
+    ["a name beats a glob (settings-3)", { mcp__docs__search: read, "mcp__docs__*": write }, "search", "read"],
     ["a name that says write beats a read glob", { mcp__docs__search: write, "mcp__docs__*": read }, "search", "write"],
     [
       "a name that says nothing of effect leaves it",
@@ -204,7 +204,7 @@ describe("keys that are load errors", () => {
     expect(findings.map(({ code }) => code)).toEqual(["rule_ambiguous"]);
   });
 
-  test("settings with an error declare nothing (V4)", () => {
+  test("settings with an error declare nothing (settings-4)", () => {
     const tools = { "mcp__docs__*": { effect: "read" }, mcp__nowhere: { effect: "write" } } as const;
     expect(toolSettings(compileSettings(tools, mcpServers, context).settings, on("docs", "x"))).toEqual(PLAIN_WRITE);
   });

@@ -5,7 +5,9 @@ import type { SchemaChecker } from "../../src/catalog/index.js";
 import type { Config, OperationView } from "../../src/contracts/index.js";
 import { Config as ConfigSchema } from "../../src/contracts/index.js";
 import type { Servers } from "../../src/contracts/servers.js";
-import { buildGraph, createCatalog, type GraphPorts } from "../../src/graph/index.js";
+import { builtInTools } from "../../src/execution/built-ins.js";
+import { buildGraph, type GraphPorts } from "../../src/graph/index.js";
+import { createCatalog } from "../../src/listings/catalog.js";
 import type { ResultStore } from "../../src/observation/index.js";
 import { compilePolicy, compileSettings, toolSettings } from "../../src/policy/index.js";
 import { type Records, recordsOf } from "../../src/report/records.js";
@@ -55,7 +57,15 @@ export function startHost(world: World, process: Process, shared: Shared, config
       read: (threadId: string, ref: string) => process.port("results.read", () => shared.results.read(threadId, ref)),
     },
     servers,
-    catalog: createCatalog({ config, servers, ledger, locals: [], injected, redact: (text) => text }),
+    catalog: createCatalog({
+      config,
+      servers,
+      ledger,
+      locals: builtInTools(config),
+      injected,
+      redact: (text) => text,
+      pause: async () => undefined,
+    }),
     checker: CHECKER,
     policy: compilePolicy(config.permissions, context).policy,
     settings,

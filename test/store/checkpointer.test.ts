@@ -287,6 +287,7 @@ describe("the checkpoint serializer", () => {
       { lc: 2, type: "undefined" },
       { lc: 2, type: "constructor", id: ["Set"], args: [[1]] },
       { __lc_escaped__: { lc: 1 } },
+      { lg_name: "Send", node: "execute", args: {}, more: 1 },
     ];
     const value = { operations: [{ arguments: { hostile } }], map: new Map([["k", hostile]]) };
     expect(await through(value)).toEqual(value);

@@ -3,7 +3,6 @@
 // the rules write only after they have ruled.
 
 import {
-  type ClaimedRow,
   type Digest,
   type DispatchingRow,
   isAhead,
@@ -11,6 +10,7 @@ import {
   isRepeat,
   isUnknownWrite,
   type OperationRow,
+  type Owner,
   type Proposal,
   type SettledRow,
   sameOwner,
@@ -56,6 +56,15 @@ class Kept {
 
   rowsBy(ids: readonly Digest[] = []): OperationRow[] {
     return ids.flatMap((id) => this.rows.get(id) ?? []);
+  }
+
+  /** Extends the leases of an owner; false where it holds nothing. */
+  renew(owner: Owner, leaseUntil: number): boolean {
+    const rows = [...this.rows.values()].filter(isInHand).filter((row) => sameOwner(row.owner, owner));
+    for (const row of rows) this.rows.set(row.operation.id, { ...row, leaseUntil });
+    const threads = [...this.threads.values()].filter(({ holder }) => sameOwner(holder?.owner, owner));
+    for (const thread of threads) thread.holder = copy({ owner, leaseUntil });
+    return rows.length + threads.length > 0;
   }
 
   questionsOf(operationId: Digest): Question[] {
@@ -135,7 +144,9 @@ type RowTables = Pick<
 >;
 
 function rowTables(kept: Kept): RowTables {
-  const writesOf = (threadId: string) => kept.rowsOf(threadId).filter((row) => row.operation.effect === "write");
+  const of = (threadId?: string, turnId?: string) =>
+    kept.rowsOf(threadId).filter((row) => turnId === undefined || row.turnId === turnId);
+  const writesOf = (threadId: string) => of(threadId).filter((row) => row.operation.effect === "write");
   return {
     row: (operationId) => copyOf(kept.rows.get(operationId)),
     putRow: (row) => {
@@ -147,23 +158,12 @@ function rowTables(kept: Kept): RowTables {
       kept.rows.set(id, copy(row));
     },
     rowsOfProposal: (proposalId) => kept.rowsBy(kept.byProposal.get(proposalId)).map(copy),
-    rowsOfThread: (threadId, turnId) =>
-      kept
-        .rowsOf(threadId)
-        .filter((row) => turnId === undefined || row.turnId === turnId)
-        .map(copy),
-    dispatching: (threadId) =>
-      kept
-        .rowsOf(threadId)
-        .filter((row): row is DispatchingRow => row.state === "dispatching")
-        .map(copy),
-    unknownWrites: (threadId) => kept.rowsOf(threadId).filter(isUnknownWrite).map(copy),
+    rowsOfThread: (threadId, turnId) => of(threadId, turnId).map(copy),
+    dispatching: (threadId) => of(threadId).filter(isDispatching).map(copy),
+    unknownWrites: (threadId) => of(threadId).filter(isUnknownWrite).map(copy),
     identicalWrites: (threadId, call) =>
       writesOf(threadId)
-        .filter(({ operation: { argumentsDigest, server, tool } }) => {
-          return argumentsDigest === call.argumentsDigest && server === call.server && tool === call.tool;
-        })
-        .filter(isRepeat)
+        .filter((row) => isRepeat(row) && isSame(row.operation, call))
         .map(copy),
     writesAfter: (threadId, seq) =>
       writesOf(threadId)
@@ -174,34 +174,21 @@ function rowTables(kept: Kept): RowTables {
     setHaltScope: (operationId, scope) => {
       kept.haltScopes.set(operationId, scope);
     },
-    inHand: (threadId) =>
-      kept
-        .rowsOf(threadId)
-        .filter((row): row is ClaimedRow | DispatchingRow => isInHand(row))
-        .map(copy),
-    renew: (owner, leaseUntil) => {
-      let renewed = false;
-      for (const row of kept.rows.values()) {
-        if (!isInHand(row) || !sameOwner(row.owner, owner)) continue;
-        kept.rows.set(row.operation.id, { ...row, leaseUntil });
-        renewed = true;
-      }
-      for (const thread of kept.threads.values()) {
-        if (!sameOwner(thread.holder?.owner, owner)) continue;
-        thread.holder = copy({ owner, leaseUntil });
-        renewed = true;
-      }
-      return renewed;
-    },
-    rejectedByPerson: (threadId, turnId) =>
-      kept
-        .rowsOf(threadId)
-        .filter((row): row is SettledRow => row.turnId === turnId && isRejectedByPerson(row))
-        .map(copy),
+    inHand: (threadId) => of(threadId).filter(isInHand).map(copy),
+    renew: (owner, leaseUntil) => kept.renew(owner, leaseUntil),
+    rejectedByPerson: (threadId, turnId) => of(threadId, turnId).filter(isRejectedByPerson).map(copy),
   };
 }
 
-function isRejectedByPerson(row: OperationRow): boolean {
+function isDispatching(row: OperationRow): row is DispatchingRow {
+  return row.state === "dispatching";
+}
+
+function isSame(a: OperationRow["operation"], b: Parameters<Tables["identicalWrites"]>[1]): boolean {
+  return a.argumentsDigest === b.argumentsDigest && a.server === b.server && a.tool === b.tool;
+}
+
+function isRejectedByPerson(row: OperationRow): row is SettledRow {
   return row.state === "settled" && row.outcome.status === "rejected" && row.outcome.reason === "person";
 }
 

@@ -94,20 +94,44 @@ function recording(tables: Tables, headers: ReadonlyMap<string, Header>, changes
     changes.threads.add(threadId);
     return headers.get(threadId) as Header; // within.ts lets no rule change a thread that is not loaded
   };
-  const changeQuestion = (approvalId: string): void => {
-    const question = tables.question(approvalId);
-    if (!question) return;
-    change(question.request.threadId);
-    changes.questions.set(approvalId, changes.questions.get(approvalId) ?? false);
-  };
   return {
     ...tables,
+    ...recordingRows(tables, changes, change),
+    ...recordingQuestions(tables, changes, change),
     setClock: (moment) => {
       changes.clock = moment;
     },
     addSnapshot: (snapshot) => {
       changes.snapshots.push(snapshot);
     },
+    nextSeq: (threadId) => {
+      const header = change(threadId);
+      header.lastSeq += 1;
+      return header.lastSeq;
+    },
+    holder: (threadId) => headers.get(threadId)?.holder,
+    setHolder: (threadId, holder) => {
+      change(threadId).holder = holder;
+    },
+    addToTurn: (threadId, turnId, more) => {
+      change(threadId);
+      changes.turns.push({ threadId, turnId, more });
+      tables.addToTurn(threadId, turnId, more);
+    },
+    touch: (threadId, at) => {
+      change(threadId).lastAt = at;
+    },
+  };
+}
+
+type Change = (threadId: string) => Header;
+
+function recordingRows(
+  tables: Tables,
+  changes: Changes,
+  change: Change,
+): Pick<Tables, "addModelRequest" | "putRow" | "setHaltScope"> {
+  return {
     addModelRequest: (record) => {
       const { proposal, ...rest } = record;
       const first = proposal !== undefined && tables.proposal(proposal.proposalId) === undefined;
@@ -122,39 +146,37 @@ function recording(tables: Tables, headers: ReadonlyMap<string, Header>, changes
       changes.rows.set(id, changes.rows.get(id) ?? tables.row(id) === undefined);
       tables.putRow(row);
     },
-    nextSeq: (threadId) => {
-      const header = change(threadId);
-      header.lastSeq += 1;
-      return header.lastSeq;
-    },
     setHaltScope: (id, scope) => {
       changes.rows.set(id, changes.rows.get(id) ?? false);
       tables.setHaltScope(id, scope);
     },
-    holder: (threadId) => headers.get(threadId)?.holder,
-    setHolder: (threadId, holder) => {
-      change(threadId).holder = holder;
-    },
-    addToTurn: (threadId, turnId, more) => {
-      change(threadId);
-      changes.turns.push({ threadId, turnId, more });
-      tables.addToTurn(threadId, turnId, more);
-    },
+  };
+}
+
+function recordingQuestions(
+  tables: Tables,
+  changes: Changes,
+  change: Change,
+): Pick<Tables, "addQuestion" | "setVerdict" | "consume"> {
+  const changed = (approvalId: string): void => {
+    const question = tables.question(approvalId);
+    if (!question) return;
+    change(question.request.threadId);
+    changes.questions.set(approvalId, changes.questions.get(approvalId) ?? false);
+  };
+  return {
     addQuestion: (question) => {
       change(question.request.threadId);
       changes.questions.set(question.request.approvalId, true);
       tables.addQuestion(question);
     },
     setVerdict: (approvalId, verdict, answered) => {
-      changeQuestion(approvalId);
+      changed(approvalId);
       tables.setVerdict(approvalId, verdict, answered);
     },
     consume: (approvalId) => {
-      changeQuestion(approvalId);
+      changed(approvalId);
       tables.consume(approvalId);
-    },
-    touch: (threadId, at) => {
-      change(threadId).lastAt = at;
     },
   };
 }

@@ -5,7 +5,7 @@ import type { OperationRow, Owner, Proposal, ToolSnapshot } from "../../contract
 import type { Moment } from "../../ledger/clock.js";
 import type { ModelRequestRecord } from "../../ledger/port.js";
 import type { Question, ReadSet, Tables, TurnCounters } from "../../ledger/tables.js";
-import { memoryTables } from "../memory/tables.js";
+import { type MemoryTables, memoryTables } from "../memory/tables.js";
 import type { Header } from "./image.js";
 import type { Part } from "./load.js";
 
@@ -18,56 +18,29 @@ export interface Loaded {
   readonly startedAt: number;
 }
 
+/** What is not among the tables as it is loaded: it is answered as it came. */
+interface Aside {
+  readonly listed: { threadId: string; lastAt: number }[];
+  readonly known: Set<string>;
+  readonly requests: ModelRequestRecord[];
+}
+
 export function loaded(readSet: ReadSet, parts: readonly Part[]): Loaded {
   const memory = memoryTables();
   const headers = new Map<string, Header>();
+  const aside: Aside = { listed: [], known: new Set(), requests: [] };
   let clock: Moment | undefined;
   let startedAt = 0;
-  const listed: { threadId: string; lastAt: number }[] = [];
-  const known = new Set<string>();
-  const requests: ModelRequestRecord[] = [];
-
-  const take = ({ kind, body, extra, data }: Part): void => {
-    switch (kind) {
-      case "now":
-        startedAt = data.now as number;
-        if (data.at !== null) clock = { at: data.at as number, elapsed: data.elapsed as number };
-        return;
-      case "thread":
-        headers.set(JSON.parse(body) as string, headerOf(extra, data));
-        return;
-      case "row": {
-        const row = rowOf(body, extra, data);
-        memory.putRow(row);
-        memory.setHaltScope(row.operation.id, data.halt as "thread" | "server");
-        return;
-      }
-      case "question":
-        memory.addQuestion(JSON.parse(body) as Question);
-        return;
-      case "turn":
-        if (readSet.turn) {
-          memory.addToTurn(readSet.turn.threadId, readSet.turn.turnId, data as Partial<TurnCounters>);
-        }
-        return;
-      case "proposal":
-        memory.addProposal(JSON.parse(body) as Proposal);
-        return;
-      case "known":
-        known.add(readSet.request as string);
-        return;
-      case "request":
-        requests.push(requestOf(body, extra, data));
-        return;
-      case "snapshot":
-        memory.addSnapshot(JSON.parse(gunzipSync(Buffer.from(body, "base64")).toString("utf8")) as ToolSnapshot);
-        return;
-      case "listed":
-        listed.push({ threadId: JSON.parse(body) as string, lastAt: data.lastAt as number });
-    }
-  };
-  for (const part of inOrder(parts)) take(part);
+  for (const part of inOrder(parts)) {
+    if (part.kind === "thread") headers.set(JSON.parse(part.body) as string, headerOf(part));
+    else if (part.kind === "now") {
+      const { now, at, elapsed } = part.data as { now: number; at: number | null; elapsed: number };
+      startedAt = now;
+      if (at !== null) clock = { at, elapsed };
+    } else take(readSet, memory, aside, part);
+  }
   for (const threadId of readSet.threads ?? []) if (!headers.has(threadId)) headers.set(threadId, newHeader());
+  const { listed, known, requests } = aside;
   return {
     memory: {
       ...memory,
@@ -85,6 +58,38 @@ export function loaded(readSet: ReadSet, parts: readonly Part[]): Loaded {
   };
 }
 
+function take(readSet: ReadSet, memory: MemoryTables, aside: Aside, part: Part): void {
+  const { kind, body, data } = part;
+  switch (kind) {
+    case "row": {
+      const row = rowOf(part);
+      memory.putRow(row);
+      memory.setHaltScope(row.operation.id, data.halt as "thread" | "server");
+      break;
+    }
+    case "question":
+      memory.addQuestion(JSON.parse(body) as Question);
+      break;
+    case "turn":
+      if (readSet.turn) memory.addToTurn(readSet.turn.threadId, readSet.turn.turnId, data as Partial<TurnCounters>);
+      break;
+    case "proposal":
+      memory.addProposal(JSON.parse(body) as Proposal);
+      break;
+    case "known":
+      aside.known.add(readSet.request as string);
+      break;
+    case "request":
+      aside.requests.push(requestOf(part));
+      break;
+    case "snapshot":
+      memory.addSnapshot(JSON.parse(gunzipSync(Buffer.from(body, "base64")).toString("utf8")) as ToolSnapshot);
+      break;
+    case "listed":
+      aside.listed.push({ threadId: JSON.parse(body) as string, lastAt: data.lastAt as number });
+  }
+}
+
 /** As they were stored, each once: one part may be found in more than one way. */
 function inOrder(parts: readonly Part[]): Part[] {
   const once = new Map([...parts].sort((a, b) => a.n - b.n).map((part) => [`${part.kind} ${part.n}`, part]));
@@ -95,20 +100,20 @@ function newHeader(): Header {
   return { version: 0, lastAt: 0, lastSeq: 0, holder: undefined, recent: [] };
 }
 
-function headerOf(owner: string | null, data: Part["data"]): Header {
+function headerOf({ extra: owner, data }: Part): Header {
   const { version, lastAt, lastSeq, recent, until } = data as unknown as Header & { until: number };
   const holder = owner === null ? undefined : { owner: JSON.parse(owner) as Owner, leaseUntil: until };
   return { version, lastAt, lastSeq, recent, holder };
 }
 
-function rowOf(body: string, given: string | null, data: Part["data"]): OperationRow {
+function rowOf({ body, extra: given, data }: Part): OperationRow {
   const row = JSON.parse(body) as OperationRow;
   const args = JSON.parse(given as string) as OperationRow["operation"]["arguments"];
   const lease = data.lease === null ? {} : { leaseUntil: data.lease as number };
   return { ...row, ...lease, operation: { ...row.operation, arguments: args } } as OperationRow;
 }
 
-function requestOf(body: string, proposal: string | null, data: Part["data"]): ModelRequestRecord {
+function requestOf({ body, extra: proposal, data }: Part): ModelRequestRecord {
   return {
     ...(JSON.parse(body) as Omit<ModelRequestRecord, "tools">),
     tools: JSON.parse(data.tools as string) as string[],

@@ -28,8 +28,7 @@ import Database from "better-sqlite3";
 import { type Owner, RUN, takenOver } from "../../contracts/index.js";
 import type { ProbingSaver } from "../../langgraph/durability.js";
 import { CheckpointSerializer } from "../../langgraph/serde.js";
-import { type Commit, committing } from "./commit.js";
-import { guarded } from "./open.js";
+import { type Commit, committing } from "./transaction.js";
 
 /** Milliseconds a statement waits for another process's lock. */
 const BUSY_TIMEOUT_MS = 5_000;
@@ -173,12 +172,10 @@ class ToolgateSaver extends SqliteSaver implements ProbingSaver {
   private save(config: RunnableConfig, text: string, rows: readonly unknown[][]): void {
     const { thread_id, [RUN]: run } = config.configurable ?? {};
     const ended = run !== undefined && this.holds !== undefined; // the run ends with a commit to the ledger of this file
-    guarded(this.db.name, () =>
-      this.commit(ended ? "kill" : "power-loss", () => {
-        if (run !== undefined && this.holds?.(thread_id, run as Owner) === false) throw takenOver(thread_id);
-        for (const row of rows) this.statement(text).run(...row);
-      }),
-    );
+    this.commit(ended ? "kill" : "power-loss", () => {
+      if (run !== undefined && this.holds?.(thread_id, run as Owner) === false) throw takenOver(thread_id);
+      for (const row of rows) this.statement(text).run(...row);
+    });
   }
 
   /** Whether a checkpoint is stored, without loading it. */

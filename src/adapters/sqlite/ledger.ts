@@ -5,9 +5,10 @@ import { sameOwner } from "../../contracts/index.js";
 import { createLedger } from "../../ledger/ledger.js";
 import type { Ledger, LedgerDeps } from "../../ledger/port.js";
 import type { Holds } from "./checkpointer.js";
-import { committing } from "./commit.js";
-import { guarded, openStore } from "./open.js";
+import { guarded } from "./failure.js";
+import { openStore } from "./open.js";
 import { sqliteTables } from "./tables.js";
+import { sqliteStore } from "./transaction.js";
 
 /**
  * A ledger in a SQLite file (made if missing, with its folder) or in an open database. Migrates it to this version.
@@ -16,19 +17,10 @@ import { sqliteTables } from "./tables.js";
 export function createSqliteLedger(db: Database.Database | string, deps: LedgerDeps): Ledger {
   const opened = openStore(db);
   const tables = guarded(opened.name, () => sqliteTables(opened));
-  const commit = committing(opened);
-  const look = opened.transaction((run: () => unknown) => run());
-  return createLedger(
-    {
-      write: async (_readSet, rule, survives) => guarded(opened.name, () => commit(survives, () => rule(tables))),
-      read: async <T>(_readSet: unknown, rule: (of: typeof tables) => T) =>
-        guarded(opened.name, () => look.deferred(() => rule(tables)) as T),
-      close: async () => {
-        if (typeof db === "string") opened.close();
-      },
-    },
-    deps,
-  );
+  const close = async () => {
+    if (typeof db === "string") opened.close();
+  };
+  return createLedger(sqliteStore(opened, tables, close), deps);
 }
 
 /** Tells, inside a transaction of whoever asks, whether a thread of the ledger in this file is a run's own. (ledger-8) */

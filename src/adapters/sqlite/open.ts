@@ -1,12 +1,11 @@
 // Opening a SQLite file for toolgate: durable, shared between processes, private to its user; failures said in words.
 //
-//   open-1. The file is in WAL mode; commit.ts says what a commit survives.
-//   open-2. Whatever SQLite or the file system says arrives as `store_failed` with a hint, never as a bare stack.
+// The file is in WAL mode; transaction.ts says what a commit survives.
 
 import { closeSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 import Database from "better-sqlite3";
-import { ToolgateError } from "../../contracts/index.js";
+import { guarded, isBusy } from "./failure.js";
 import { makeFolder } from "./folder.js";
 import { migrate, refuseLater } from "./schema.js";
 
@@ -54,39 +53,4 @@ function turnOnWal(db: Database.Database): void {
 function makeFile(path: string): void {
   makeFolder(dirname(path));
   closeSync(openSync(path, "a", 0o600));
-}
-
-/** Runs what may fail in the store. (open-2) */
-export function guarded<T>(path: string, run: () => T): T {
-  try {
-    return run();
-  } catch (error) {
-    throw storeError(path, error);
-  }
-}
-
-function storeError(path: string, error: unknown): unknown {
-  if (error instanceof ToolgateError || !(error instanceof Error)) return error;
-  const code = "code" in error && typeof error.code === "string" ? error.code : "";
-  const closed = error instanceof TypeError && /database connection is not open/.test(error.message);
-  const broken = error instanceof SyntaxError; // a body that is no longer JSON
-  if (!code && !closed && !broken) return error;
-  const said = closed ? "it is closed" : broken ? "a stored record cannot be read" : error.message;
-  return new ToolgateError("store_failed", `the store at \`${path}\` failed: ${said}`, hint(code, closed), {
-    data: { path, code },
-    cause: error,
-  });
-}
-
-function hint(code: string, closed: boolean): string {
-  if (closed) return "open the store again";
-  if (isBusy({ code })) return "another process holds the store; try again when it is done";
-  if (/FULL|ENOSPC/.test(code)) return "make room on the disk, then try again";
-  if (/CORRUPT|NOTADB/.test(code)) return "the file is no store or is damaged; restore it or choose another store path";
-  return "check that the path names a file in a folder that exists and that this user may write to";
-}
-
-function isBusy(error: unknown): boolean {
-  const code = (error as { code?: unknown }).code;
-  return typeof code === "string" && /^SQLITE_(BUSY|LOCKED)/.test(code);
 }

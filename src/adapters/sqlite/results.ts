@@ -1,4 +1,4 @@
-// Results in SQLite, in the ledger's file. (R1, R2 of the port)
+// Results in SQLite, in the ledger's file. (results-1, results-2)
 //
 // Equal bodies are kept once, however many threads got them, and compressed where that saves room. A lone surrogate has
 // no UTF-8 and comes back as U+FFFD; observation takes them out before.
@@ -10,8 +10,9 @@ import type { ResultRef } from "../../contracts/index.js";
 import type { Survives } from "../../ledger/tables.js";
 import { referenceTo } from "../../observation/reference.js";
 import type { ResultStore } from "../../observation/results.js";
-import { committing } from "./commit.js";
-import { guarded, openStore } from "./open.js";
+import { guarded } from "./failure.js";
+import { openStore } from "./open.js";
+import { committing } from "./transaction.js";
 
 /** Smaller bodies are kept as they are. */
 const COMPRESS_BYTES = 1_024;
@@ -43,12 +44,10 @@ export function createSqliteResults(db: Database.Database, survives: Survives = 
       const known = guarded(db.name, () => find.get(sha256)) !== undefined;
       const zipped = known || bytes.length <= COMPRESS_BYTES ? bytes : await compress(bytes);
       const stored = zipped.length < bytes.length ? { coding: "gzip", body: zipped } : { coding: "utf8", body: bytes };
-      guarded(db.name, () =>
-        commit(survives, () => {
-          if (!known) addBody.run(sha256, stored.coding, stored.body);
-          addReference.run(Buffer.from(reference.ref, "hex"), threadId, sha256);
-        }),
-      );
+      commit(survives, () => {
+        if (!known) addBody.run(sha256, stored.coding, stored.body);
+        addReference.run(Buffer.from(reference.ref, "hex"), threadId, sha256);
+      });
       return reference;
     },
     read: async (threadId, ref) => {

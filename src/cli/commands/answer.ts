@@ -8,7 +8,8 @@ import type { PersonAnswer } from "../../index.js";
 import { failureOf, UsageError } from "../failure.js";
 import type { Context, Outcome } from "../io.js";
 import { readArguments } from "../json.js";
-import { type Opened, redacted, withToolgate } from "../open.js";
+import { type Opened, withToolgate } from "../open.js";
+import { redacted } from "../redacted.js";
 import { standing, takeTurn, withFailure } from "../turn.js";
 import { turnOutcome } from "./report.js";
 
@@ -71,7 +72,7 @@ function settle(context: Context, store: (opened: Opened) => Promise<{ threadId:
       const known = cause instanceof ToolgateError ? cause.data["threadId"] : undefined;
       if (typeof known !== "string") throw cause;
       const turn = await standing(opened, known); // the report says where the thread stands, beside the error
-      const shown = redacted(cause, opened.toolgate);
+      const shown = redacted(cause, opened.toolgate.host.redact);
       return turnOutcome(context, { report: withFailure(turn.report, failureOf(shown)), cause: shown });
     }
     return turnOutcome(context, await takeTurn(opened, threadId));

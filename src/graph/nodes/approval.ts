@@ -10,11 +10,11 @@
 import { interrupt, type LangGraphRunnableConfig } from "@langchain/langgraph";
 import { approvalPayload, type PersonAnswer, type Question, readAnswer } from "../../approval/index.js";
 import { refusedAnswer, storeAnswers, UNAUTHENTICATED } from "../../gate/answer.js";
-import type { BatchCall } from "../../gate/batch.js";
+import { type Batch, type BatchCall, judgeResponse } from "../../gate/batch.js";
 import { injectsOf } from "../../gate/call.js";
 import { leaseOf } from "../../langgraph/held-graph.js";
 import type { Asked, NewRequest } from "../../ledger/port.js";
-import { editedMessage, judgeLastResponse, type LastResponse } from "../last-response.js";
+import { editedMessage, type LastResponse, lastResponse } from "../last-response.js";
 import type { GraphPorts } from "../ports.js";
 import { threadOf, whoAnswers } from "../runtime.js";
 import type { GraphState, GraphUpdate } from "../state.js";
@@ -22,11 +22,11 @@ import { judgedViews } from "../views.js";
 
 export function approval(ports: GraphPorts) {
   return async (state: GraphState, runtime: LangGraphRunnableConfig): Promise<GraphUpdate> => {
-    const threadId = threadOf(runtime);
-    const batch = await judgeLastResponse(ports, state, threadId);
-    if (!batch) return { operations: [], note: "" };
+    const last = lastResponse(state, threadOf(runtime));
+    if (!last) return { operations: [], note: "" };
+    const batch = await judgeResponse(ports, last.shown);
     const open = batch.calls.filter((call) => call.judgement.kind === "ask");
-    if (open.length === 0) return update(batch, ""); // approval-node-4
+    if (open.length === 0) return update(last, batch, ""); // approval-node-4
 
     const requests = open.map((call) => newRequest(ports, batch, call));
     const asked = await ports.ledger.ask(requests, leaseOf(runtime)?.owner); // approval-node-2
@@ -39,8 +39,7 @@ export function approval(ports: GraphPorts) {
     const approver = whoAnswers(ports, runtime);
     if (requireIdentity && approver === UNAUTHENTICATED) return { note: NOBODY };
     const note = await store(ports, batch.proposalId, asked, read.answers, approver);
-    const after = await judgeLastResponse(ports, state, threadId);
-    return after ? update(after, note) : { note: "" };
+    return update(last, await judgeResponse(ports, last.shown), note);
   };
 }
 
@@ -65,8 +64,8 @@ async function store(
 }
 
 /** State follows the ledger: views, and the arguments that a person changed. */
-function update(batch: LastResponse, note: string): GraphUpdate {
-  const messages = editedMessage(batch);
+function update(last: LastResponse, batch: Batch, note: string): GraphUpdate {
+  const messages = editedMessage(last, batch);
   return { operations: judgedViews(batch, () => false), note, ...(messages.length > 0 ? { messages } : {}) };
 }
 
@@ -79,7 +78,7 @@ function questionAbout(call: BatchCall, { request }: Asked): Question {
   };
 }
 
-function newRequest({ newId, config }: GraphPorts, { turnId, threadId }: LastResponse, call: BatchCall): NewRequest {
+function newRequest({ newId, config }: GraphPorts, { turnId, threadId }: Batch, call: BatchCall): NewRequest {
   return {
     approvalId: newId(),
     operation: call.operation,

@@ -7,10 +7,10 @@
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { CONNECT_SERVER, LOCAL } from "../../contracts/index.js";
 import { type CallResult, callTools } from "../../execution/call.js";
-import type { Batch } from "../../gate/batch.js";
+import { type Batch, judgeResponse, type ResponseShown } from "../../gate/batch.js";
 import { leaseOf } from "../../langgraph/held-graph.js";
 import { claimsOnly } from "../../langgraph/thread-lease.js";
-import { judgeLastResponse, type LastResponse } from "../last-response.js";
+import { lastResponse } from "../last-response.js";
 import type { GraphPorts } from "../ports.js";
 import { runOf, threadOf } from "../runtime.js";
 import type { GraphState, GraphUpdate } from "../state.js";
@@ -18,8 +18,9 @@ import { calledViews, judgedViews } from "../views.js";
 
 export function execute(ports: GraphPorts) {
   return async (state: GraphState, runtime: LangGraphRunnableConfig): Promise<GraphUpdate> => {
-    const batch = await judgedNow(ports, state, threadOf(runtime));
-    if (!batch) return { operations: [] };
+    const last = lastResponse(state, threadOf(runtime));
+    if (!last) return { operations: [] };
+    const batch = await judgedNow(ports, last.shown);
     const is = (kind: string) => batch.calls.some((call) => call.judgement.kind === kind);
     if (is("ask")) return { operations: judgedViews(batch, () => false) }; // execute-1
     if (!is("run")) return called(batch, state, []);
@@ -29,7 +30,7 @@ export function execute(ports: GraphPorts) {
     try {
       const done = await callTools(ports, batch, runOf(ports, state, runtime, lease));
       if (done.kind === "called") return called(batch, state, done.results);
-      return { operations: await askedViews(ports, state, threadOf(runtime), done.operationIds) };
+      return { operations: await askedViews(ports, last.shown, done.operationIds) };
     } finally {
       if (lease !== held) await lease.close();
     }
@@ -37,18 +38,16 @@ export function execute(ports: GraphPorts) {
 }
 
 /** The batch, once what a dead process left in flight is settled. */
-async function judgedNow(ports: GraphPorts, state: GraphState, threadId: string): Promise<LastResponse | undefined> {
-  const batch = await judgeLastResponse(ports, state, threadId);
-  if (!batch?.abandoned) return batch;
-  await ports.ledger.sweep({ threadId, reads: false });
-  return judgeLastResponse(ports, state, threadId);
+async function judgedNow(ports: GraphPorts, shown: ResponseShown): Promise<Batch> {
+  const batch = await judgeResponse(ports, shown);
+  if (!batch.abandoned) return batch;
+  await ports.ledger.sweep({ threadId: shown.threadId, reads: false });
+  return judgeResponse(ports, shown);
 }
 
 /** The claim found what the judgement could not see yet: the batch goes back to a person. */
-async function askedViews(ports: GraphPorts, state: GraphState, threadId: string, ids: readonly string[]) {
-  const batch = await judgeLastResponse(ports, state, threadId);
-  if (!batch) return [];
-  const views = judgedViews(batch, () => false);
+async function askedViews(ports: GraphPorts, shown: ResponseShown, ids: readonly string[]) {
+  const views = judgedViews(await judgeResponse(ports, shown), () => false);
   return views.map((view) => (ids.includes(view.operationId) ? { ...view, status: "asked" as const } : view));
 }
 

@@ -1,7 +1,8 @@
 // gate: judges the whole batch before anything of it runs. It reads and writes nothing.
 
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
-import { judgeLastResponse } from "../last-response.js";
+import { judgeResponse } from "../../gate/batch.js";
+import { lastResponse } from "../last-response.js";
 import type { GraphPorts } from "../ports.js";
 import { threadOf } from "../runtime.js";
 import type { GraphState, GraphUpdate } from "../state.js";
@@ -9,8 +10,9 @@ import { haltOf, judgedViews, ownUnknown } from "../views.js";
 
 export function gate(ports: GraphPorts) {
   return async (state: GraphState, runtime: LangGraphRunnableConfig): Promise<GraphUpdate> => {
-    const batch = await judgeLastResponse(ports, state, threadOf(runtime));
-    if (!batch) return { operations: [] };
+    const last = lastResponse(state, threadOf(runtime));
+    if (!last) return { operations: [] };
+    const batch = await judgeResponse(ports, last.shown);
     return {
       operations: judgedViews(batch, () => true), // what is settled before it was even judged, another run settled
       halt: haltOf(ownUnknown(batch.standing)),

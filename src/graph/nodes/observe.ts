@@ -6,9 +6,10 @@
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import type { SettledRow } from "../../contracts/index.js";
 import { callEvent } from "../../execution/events.js";
+import { judgeResponse } from "../../gate/batch.js";
 import { leaseOf } from "../../langgraph/held-graph.js";
 import { highestSeq, messageOf, settleAll } from "../closing.js";
-import { judgeLastResponse } from "../last-response.js";
+import { lastResponse } from "../last-response.js";
 import type { GraphPorts } from "../ports.js";
 import { threadOf } from "../runtime.js";
 import type { GraphState, GraphUpdate } from "../state.js";
@@ -16,8 +17,9 @@ import { haltOf, ownUnknown, replayedIn, settledViews, unknownWritesOf } from ".
 
 export function observe(ports: GraphPorts) {
   return async (state: GraphState, runtime: LangGraphRunnableConfig): Promise<GraphUpdate> => {
-    const batch = await judgeLastResponse(ports, state, threadOf(runtime));
-    if (!batch) return { operations: [] };
+    const last = lastResponse(state, threadOf(runtime));
+    if (!last) return { operations: [] };
+    const batch = await judgeResponse(ports, last.shown);
     const rows = await settleAll(ports, batch, "it was not run", leaseOf(runtime)?.owner);
     for (const { operation, judgement } of batch.calls) {
       if (judgement.kind === "refuse") runtime.writer?.(callEvent("refused", operation, judgement.outcome));

@@ -10,11 +10,11 @@ import { interrupt, type LangGraphRunnableConfig } from "@langchain/langgraph";
 import { z } from "zod";
 import { isUnknownWrite, oneLine, ResolutionType, type SettledRow } from "../../contracts/index.js";
 import { readBack } from "../../execution/reconcile.js";
-import type { Batch } from "../../gate/batch.js";
+import { type Batch, judgeResponse, type ResponseShown } from "../../gate/batch.js";
 import { toolMessageId } from "../../observation/conversation.js";
 import { toUnknownItem } from "../../report/items.js";
 import { messageOf } from "../closing.js";
-import { judgeLastResponse } from "../last-response.js";
+import { lastResponse } from "../last-response.js";
 import type { GraphPorts } from "../ports.js";
 import { threadOf, whoAnswers } from "../runtime.js";
 import type { GraphState, GraphUpdate } from "../state.js";
@@ -27,9 +27,9 @@ type Resolutions = z.infer<typeof Answer>["resolutions"];
 
 export function resultUnknown(ports: GraphPorts) {
   return async (state: GraphState, runtime: LangGraphRunnableConfig): Promise<GraphUpdate> => {
-    const threadId = threadOf(runtime);
-    const batch = await readBackFirst(ports, state, runtime);
-    if (!batch) return { operations: [] };
+    const last = lastResponse(state, threadOf(runtime));
+    if (!last) return { operations: [] };
+    const batch = await readBackFirst(ports, last.shown, runtime);
     const open = openUnknowns(batch);
     if (open.length === 0) return follow(ports, state, batch, ""); // unknown-node-1
 
@@ -45,8 +45,7 @@ export function resultUnknown(ports: GraphPorts) {
     const stray = Object.keys(read.data.resolutions).find((id) => !known.has(id));
     if (stray !== undefined) return { note: `\`${oneLine(stray, 80)}\` is not among the operations asked about` };
     const note = await resolveAll(ports, read.data.resolutions, whoAnswers(ports, runtime));
-    const after = await judgeLastResponse(ports, state, threadId);
-    return after ? follow(ports, state, after, note) : { operations: [] };
+    return follow(ports, state, await judgeResponse(ports, last.shown), note);
   };
 }
 
@@ -64,15 +63,13 @@ async function resolveAll(ports: GraphPorts, resolutions: Resolutions, by: strin
 /** The batch, once the read-backs that the host declared have been made. (unknown-node-1) */
 async function readBackFirst(
   ports: GraphPorts,
-  state: GraphState,
+  shown: ResponseShown,
   runtime: LangGraphRunnableConfig,
-): Promise<Batch | undefined> {
-  const threadId = threadOf(runtime);
-  await ports.ledger.sweep({ threadId, reads: false });
-  const batch = await judgeLastResponse(ports, state, threadId);
-  if (!batch) return undefined;
+): Promise<Batch> {
+  await ports.ledger.sweep({ threadId: shown.threadId, reads: false });
+  const batch = await judgeResponse(ports, shown);
   const made = await readBack(ports, openUnknowns(batch), batch.snapshot, runtime.writer);
-  return made ? judgeLastResponse(ports, state, threadId) : batch;
+  return made ? judgeResponse(ports, shown) : batch;
 }
 
 function openUnknowns(batch: Batch): SettledRow[] {

@@ -1,4 +1,4 @@
-// Commit: one write transaction, and what it survives.
+// Transaction: how a SQLite file is read and written, and what a commit survives.
 //
 //   commit-1. In WAL mode with `synchronous=NORMAL` a commit survives the end of the process, and with FULL also a loss of
 //             power (SQLite, "PRAGMA synchronous"). One file has one log: the fsync of a FULL commit makes every earlier
@@ -6,9 +6,10 @@
 //             as if the process had been killed a little earlier.
 
 import type Database from "better-sqlite3";
-import type { Survives } from "../../ledger/tables.js";
+import type { Rule, Store, Survives, Tables } from "../../ledger/tables.js";
+import { storeError } from "./failure.js";
 
-/** Runs work as one IMMEDIATE transaction. */
+/** Runs work as one IMMEDIATE transaction. Throws `store_failed`. */
 export type Commit = <T>(survives: Survives, work: () => T) => T;
 
 /** What each open database was told last. The setting belongs to the connection. */
@@ -17,8 +18,12 @@ const settings = new WeakMap<Database.Database, Survives>();
 export function committing(db: Database.Database): Commit {
   const transact = db.transaction((work: () => unknown) => work());
   return <T>(survives: Survives, work: () => T): T => {
-    setSynchronous(db, survives);
-    return transact.immediate(work) as T;
+    try {
+      setSynchronous(db, survives);
+      return transact.immediate(work) as T;
+    } catch (error) {
+      throw storeError(db.name, error);
+    }
   };
 }
 
@@ -27,4 +32,21 @@ function setSynchronous(db: Database.Database, survives: Survives): void {
   if (settings.get(db) === survives) return;
   db.exec(`PRAGMA synchronous = ${survives === "power-loss" ? "FULL" : "NORMAL"}`); // commit-1
   settings.set(db, survives);
+}
+
+/** The ledger's store: each rule runs on the tables of the file, within one transaction. */
+export function sqliteStore(db: Database.Database, tables: Tables, close: () => Promise<void>): Store {
+  const commit = committing(db);
+  const transact = db.transaction((rule: Rule<unknown>) => rule(tables));
+  return {
+    write: async (_readSet, rule, survives) => commit(survives, () => rule(tables)),
+    read: async <T>(_readSet: unknown, rule: Rule<T>) => {
+      try {
+        return transact.deferred(rule) as T;
+      } catch (error) {
+        throw storeError(db.name, error);
+      }
+    },
+    close,
+  };
 }

@@ -1,9 +1,10 @@
-// Discover: pages of one server's `tools/list` -> the complete list, or the reason there is none.
+// Discover: reads the pages of one server's `tools/list` and returns the complete list, or the reason why there is none.
 //
-// Pure but for the port it is given; holds no clock: each page's deadline is the port's.
+// It is pure but for the port it is given. It has no clock: the port sets the deadline of each page.
 //
-//   K1. Never half a list: a page that fails, a bound that is hit or a cursor seen before fails the whole listing.
-//   K2. An empty string is a cursor like any other; only an absent or null cursor ends the list.
+//   pages-1. A list is complete or it fails: one page that fails, one bound that is exceeded or one cursor that was seen
+//            before fails the whole listing.
+//   pages-2. An empty string is a cursor like any other. Only an absent cursor or null ends the list.
 
 import { type CatalogLimits, oneLine } from "../contracts/index.js";
 
@@ -12,10 +13,10 @@ export type Page =
   | { readonly ok: true; readonly tools: readonly unknown[]; readonly nextCursor?: unknown; readonly bytes: number }
   | { readonly ok: false; readonly problem: string };
 
-/** Fetches a page; undefined asks for the first. Contract: should not reject; a rejection is a page that failed. */
+/** Fetches a page; undefined asks for the first. **Contract:** may reject; then the page has failed. */
 export type PageSource = (cursor: string | undefined) => Promise<Page>;
 
-/** A tool as its server sent it; nothing about it has been checked. */
+/** A tool as its server sent it. Nothing of it has been checked. */
 export type RawTool = unknown;
 
 export type Listing =
@@ -31,13 +32,13 @@ export async function listServer(source: PageSource, limits: ListLimits): Promis
   let cursor: string | undefined;
   for (let pages = 1; pages <= limits.pages; pages++) {
     const page = await pageOf(source, cursor);
-    if (!page.ok) return failed(`page ${pages} failed: ${page.problem}`); // K1
+    if (!page.ok) return failed(`page ${pages} failed: ${page.problem}`); // pages-1
     if (page.bytes > limits.pageBytes) return failed(`page ${pages} has more than ${limits.pageBytes} bytes`);
     if (!Array.isArray(page.tools)) return failed(`page ${pages} has no list of tools`);
     for (const tool of page.tools) tools.push(tool);
     if (tools.length > limits.tools) return failed(`the server lists more than ${limits.tools} tools`);
     const next: unknown = page.nextCursor;
-    if (next === undefined || next === null) return { ok: true, tools, pages }; // K2
+    if (next === undefined || next === null) return { ok: true, tools, pages }; // pages-2
     if (typeof next !== "string") return failed(`page ${pages} has a cursor that is no string`);
     if (next.length > limits.cursorChars)
       return failed(`page ${pages} has a cursor of more than ${limits.cursorChars} characters`);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { listServer, type Page } from "../../src/catalog/discover.js";
-import { LIMITS } from "./helpers.js";
+import { listServer, type Page } from "../../src/listings/pages.js";
+import { LIMITS } from "../catalog/helpers.js";
 
 /** A server whose pages are given by cursor ("first" for none); it keeps what it was asked. */
 function server(answer: (cursor: string | undefined, request: number) => Page) {
@@ -25,13 +25,14 @@ describe("listing a server", () => {
     expect(await listServer(async () => page([]), LIMITS)).toEqual({ ok: true, tools: [], pages: 1 });
   });
 
-  it("K2: asks with an empty cursor once, as with any other", async () => {
+  it("asks with an empty cursor once, as with any other (pages-2)", async () => {
     const { asked, source } = server((cursor) => (cursor === undefined ? page(["a"], "") : page(["b"])));
     expect(await listServer(source, LIMITS)).toEqual({ ok: true, tools: ["a", "b"], pages: 2 });
     expect(asked).toEqual([undefined, ""]);
   });
 
-  it("C041 K1: an endless empty cursor fails after two requests", async () => {
+  // A client asked 170,000 times with an empty cursor until its memory was used up.
+  it("an endless empty cursor fails after two requests (pages-1)", async () => {
     const { asked, source } = server(() => page(["a"], ""));
     expect(await listServer(source, LIMITS)).toEqual({
       ok: false,
@@ -40,30 +41,32 @@ describe("listing a server", () => {
     expect(asked).toEqual([undefined, ""]);
   });
 
-  it("C043 K1: the same page again and again is a failure, never a list that looks complete", async () => {
+  // A cursor that did not advance turned 8 tools into about 160.
+  it("the same page again and again is a failure, never a list that looks complete (pages-1)", async () => {
     const { asked, source } = server(() => page([1, 2, 3, 4, 5, 6, 7, 8], "p1"));
     expect((await listServer(source, LIMITS)).ok).toBe(false);
     expect(asked).toEqual([undefined, "p1"]);
   });
 
-  it("K1: a circle of cursors is seen when it closes, however long it is", async () => {
+  it("a circle of cursors is seen when it closes, however long it is (pages-1)", async () => {
     const { asked, source } = server((_cursor, request) => page([], `c${request % 3}`));
     expect((await listServer(source, LIMITS)).ok).toBe(false);
     expect(asked).toEqual([undefined, "c1", "c2", "c0"]);
   });
 
-  it("C045 K2: null ends the list", async () => {
+  // Some servers send null at the end of a list; a cursor of another type than text is malformed.
+  it("null ends the list (pages-2)", async () => {
     expect(await listServer(async () => page(["a"], null), LIMITS)).toEqual({ ok: true, tools: ["a"], pages: 1 });
   });
 
-  it.each([[0], [{}], [false], [["p"]]])("C045: a cursor of the wrong type (%j) is a problem", async (cursor) => {
+  it.each([[0], [{}], [false], [["p"]]])("a cursor of the wrong type (%j) is a problem", async (cursor) => {
     expect(await listServer(async () => page([], cursor), LIMITS)).toEqual({
       ok: false,
       problem: "page 1 has a cursor that is no string",
     });
   });
 
-  it("C045: a cursor over the bound is refused and never sent back", async () => {
+  it("a cursor over the bound is refused and never sent back", async () => {
     const { asked, source } = server(() => page([], "x".repeat(1_000_000)));
     expect(await listServer(source, LIMITS)).toEqual({
       ok: false,
@@ -72,14 +75,16 @@ describe("listing a server", () => {
     expect(asked).toEqual([undefined]);
   });
 
-  it("C046 G2 K1: an error on a later page leaves nothing of the first", async () => {
+  // A discovery that failed on a later page left a partial catalog that looked complete.
+  it("an error on a later page leaves nothing of the first (G2, pages-1)", async () => {
     const { source } = server((cursor) =>
       cursor === undefined ? page([1, 2, 3, 4, 5], "2") : { ok: false, problem: "error -32603" },
     );
     expect(await listServer(source, LIMITS)).toEqual({ ok: false, problem: "page 2 failed: error -32603" });
   });
 
-  it("C048 K1: a cursor that a new session does not know fails the listing; the next one starts from the first page", async () => {
+  // After a reconnect a server refused the cursor of the old session.
+  it("a cursor that a new session does not know fails the listing; the next one starts from the first page (pages-1)", async () => {
     const { asked, source } = server((cursor, request) => {
       if (request === 2) return { ok: false, problem: "error -32602" };
       return cursor === undefined ? page(["a"], "2") : page(["b"]);
@@ -89,14 +94,14 @@ describe("listing a server", () => {
     expect(asked).toEqual([undefined, "2", undefined, "2"]);
   });
 
-  it("K1: a port that throws is a page that failed, told in one bounded line", async () => {
+  it("a port that throws is a page that failed, told in one bounded line (pages-1)", async () => {
     const thrown = await listServer(async () => Promise.reject(new Error(`gone\n${"x".repeat(1_000)}`)), LIMITS);
     expect(thrown.ok).toBe(false);
     expect(thrown.ok ? "" : thrown.problem).toMatch(/^page 1 failed: gone x+…$/);
     expect(thrown.ok ? 0 : thrown.problem.length).toBe(300);
   });
 
-  it("S1: four pages are the most, when four are allowed", async () => {
+  it("four pages are the most, when four are allowed", async () => {
     const { asked, source } = server((_cursor, request) => page([request], `c${request}`));
     expect(await listServer(source, { ...LIMITS, pages: 4 })).toEqual({
       ok: false,
@@ -105,7 +110,7 @@ describe("listing a server", () => {
     expect(asked).toHaveLength(4);
   });
 
-  it("S1: nine tools are too many, when eight are allowed, and the list is not cut", async () => {
+  it("nine tools are too many, when eight are allowed, and the list is not cut", async () => {
     const nine = async () => page([1, 2, 3, 4, 5, 6, 7, 8, 9]);
     expect(await listServer(nine, { ...LIMITS, tools: 8 })).toEqual({
       ok: false,
@@ -113,7 +118,7 @@ describe("listing a server", () => {
     });
   });
 
-  it("S1: a page over its bytes fails the listing", async () => {
+  it("a page over its bytes fails the listing", async () => {
     const large = async (): Promise<Page> => ({ ok: true, tools: [], bytes: 24_001 });
     expect(await listServer(large, { ...LIMITS, pageBytes: 24_000 })).toEqual({
       ok: false,

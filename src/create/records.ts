@@ -1,0 +1,76 @@
+// Records without the agent: what the ledger holds, read without LangGraph, the MCP client or a model, because loading those
+// takes longer than everything that is read.
+//
+//   records-1. It says the same as the records of `createToolgate` over the same store.
+//   records-2. A thread's checkpoints are read only where a question of the thread is open. What its head shows is what
+//              `graph.getState` says; the graph itself is asked only where a step of it was stored in part.
+
+import { createSchemaChecker } from "../adapters/schema/checker.js";
+import { GRANT_START } from "../approval/index.js";
+import { type Config, checkedThreadId, type OperationView } from "../contracts/index.js";
+import type { ShownCall, ShownCalls } from "../gate/answer.js";
+import { openRedactor } from "../observation/redact.js";
+import { type Records, recordsOf } from "../report/records.js";
+import { newId, secretOf } from "./chance.js";
+import { configure } from "./configure.js";
+import { once, takeEvery } from "./once.js";
+import { createOwners } from "./owners.js";
+import { type LedgerStore, openLedger } from "./stores.js";
+
+export interface OpenRecords {
+  readonly records: Records;
+  /** Takes the configuration's secrets out of text. */
+  readonly redact: (text: string) => string;
+  /** Idempotent. */
+  close(): Promise<void>;
+}
+
+/** Opens the ledger of a configuration. Throws what `createToolgate` throws. */
+export async function openRecords(config: Config): Promise<OpenRecords> {
+  const { policy, settings } = await configure({ config });
+  const owners = createOwners(undefined);
+  const store = await openLedger(config, { now: Date.now, liveness: owners.liveness });
+  const { ledger } = store;
+  const checker = createSchemaChecker();
+  const ports = {
+    config,
+    ledger,
+    catalog: { snapshot: ledger.snapshot },
+    checker,
+    policy,
+    settings,
+    secret: secretOf(config),
+    now: Date.now,
+    newId,
+  };
+  return {
+    records: recordsOf(ports, shownIn(config, store)),
+    redact: openRedactor(config.secrets, [GRANT_START]).redact,
+    close: once(() =>
+      takeEvery([() => checker.close(), () => ledger.close(), () => store.close(), () => owners.end()]),
+    ),
+  };
+}
+
+/** What the heads of threads show. (records-2) */
+export function shownIn(config: Config, store: Pick<LedgerStore, "checkpoints">): ShownCalls {
+  const checkpoints = once(store.checkpoints);
+  return async (threadId) => {
+    const saver = await checkpoints();
+    const head = await saver.getTuple({ configurable: { thread_id: checkedThreadId(threadId) } });
+    if (head === undefined) return undefined;
+    if (head.pendingWrites?.some(([, channel]) => channel === "operations")) return askGraph(config, threadId);
+    return (head.checkpoint.channel_values["operations"] as OperationView[] | undefined) ?? [];
+  };
+}
+
+/** The run ended between the writes of a step and its checkpoint: only LangGraph knows which of them count. */
+async function askGraph(config: Config, threadId: string): Promise<readonly ShownCall[] | undefined> {
+  const { createToolgate, shownBy } = await import("./toolgate.js");
+  const toolgate = await createToolgate({ config });
+  try {
+    return await shownBy(toolgate.graph)(threadId);
+  } finally {
+    await toolgate.close();
+  }
+}

@@ -1,0 +1,142 @@
+// Catalog: keeps the snapshot that is assembled from the servers' last complete lists, and the snapshots of other threads.
+//
+// A listing that differs from what a thread's snapshot was made of leads to a new snapshot before the next model request. A
+// snapshot is in the store before anything names it. While the listings are the same, nothing is assembled again.
+
+import { type AssembleResult, assemble, type LocalTool, loadSnapshot, type ServerListing } from "../catalog/index.js";
+import type { Config, Digest, Servers, ToolSnapshot } from "../contracts/index.js";
+import type { Ledger } from "../ledger/port.js";
+import { createListings, type Listings } from "./listings.js";
+
+export interface CatalogDeps {
+  readonly config: Config;
+  readonly servers: Servers;
+  readonly ledger: Pick<Ledger, "putSnapshot" | "snapshot">;
+  /** The tools that no server lists: the built-ins and the host's own. */
+  readonly locals: readonly LocalTool[];
+  /** Names of parameters the host injects into a tool. */
+  readonly injected: (server: string, tool: string) => readonly string[];
+  /** Removes secrets from text. */
+  readonly redact: (text: string) => string;
+  /**
+   * Resolves after the event loop has run, as a promise of `setImmediate` does. It is awaited between slices of a large
+   * catalog. **Contract:** does not reject.
+   */
+  readonly pause: () => Promise<void>;
+}
+
+export interface Catalog {
+  /** Lists what is due and assembles. `previous`: the thread's snapshot, for servers that cannot be listed now. */
+  assemble(names: readonly string[], previous: ToolSnapshot | undefined): Promise<AssembleResult>;
+  /** Whether one of these servers must be listed again before its tools are relied on. */
+  due(names: readonly string[]): boolean;
+  /** Whether a snapshot of these servers would now be another than this one, or nobody knows. */
+  moved(snapshotId: Digest | undefined, names: readonly string[]): boolean;
+  /** Lists one server now. */
+  list(name: string): Promise<ServerListing>;
+  /** The digest of each of the server's tools as it lists them now, or why it could not be listed. */
+  verify(name: string): Promise<{ ok: true; digests: ReadonlyMap<string, Digest> } | { ok: false; problem: string }>;
+  /** The digest of each of the server's tools as it last listed them; undefined when it never did in this process. */
+  digests(name: string): ReadonlyMap<string, Digest> | undefined;
+  /** The snapshot with this id, from memory or the store; undefined when there is none or its content has another id. */
+  snapshot(id: Digest): Promise<ToolSnapshot | undefined>;
+  publish(snapshot: ToolSnapshot): Promise<void>;
+  /** The snapshot published last, for whichever thread. */
+  latest(): ToolSnapshot | undefined;
+}
+
+export function createCatalog(deps: CatalogDeps): Catalog {
+  const { servers, injected, redact, pause } = deps;
+  const { limits } = deps.config.catalog;
+  const listings = createListings({ limits, servers, injected, redact, pause });
+  const assembler = createAssembler(deps, listings);
+  const known = new Map<Digest, ToolSnapshot>();
+  const storing = new Map<Digest, Promise<void>>();
+  let latest: ToolSnapshot | undefined;
+
+  /** Threads that begin at the same time store their snapshot once. */
+  function store(snapshot: ToolSnapshot): Promise<void> {
+    const before = storing.get(snapshot.id);
+    if (before !== undefined) return before;
+    const stored = (async () => {
+      await pause(); // to write out a large snapshot is a slice of its own
+      await deps.ledger.putSnapshot(snapshot);
+      await pause();
+    })().finally(() => storing.delete(snapshot.id));
+    storing.set(snapshot.id, stored);
+    return stored;
+  }
+
+  return {
+    ...assembler,
+    list: (name) => listings.list(name),
+    due: (names) => names.some(listings.isDue),
+
+    verify: listings.verify,
+    digests: (name) => listings.last(name)?.digests,
+
+    async snapshot(id) {
+      const cached = known.get(id);
+      if (cached) return cached;
+      const loaded = loadSnapshot(await deps.ledger.snapshot(id));
+      if (loaded?.id !== id) return undefined;
+      remember(known, id, loaded);
+      return loaded;
+    },
+
+    async publish(snapshot) {
+      if (!known.has(snapshot.id)) await store(snapshot);
+      remember(known, snapshot.id, snapshot);
+      latest = snapshot;
+    },
+
+    latest: () => latest,
+  };
+}
+
+function createAssembler(deps: CatalogDeps, listings: Listings): Pick<Catalog, "assemble" | "moved"> {
+  /** What each snapshot was made of: the content of every server's list. */
+  const madeOf = new Map<Digest, ReadonlyMap<string, Digest | undefined>>();
+  let last: { readonly listings: readonly ServerListing[]; readonly result: AssembleResult } | undefined;
+  const { limits, onInvalid } = deps.config.catalog;
+  const contentOf = (name: string) => listings.last(name)?.content;
+
+  return {
+    moved(snapshotId, names) {
+      const made = snapshotId === undefined ? undefined : madeOf.get(snapshotId);
+      return made === undefined || names.some((name) => listings.isDue(name) || contentOf(name) !== made.get(name));
+    },
+
+    async assemble(names, previous) {
+      const listed = await Promise.all(names.map((name) => listings.current(name)));
+      const carried = listed.map((listing) => carryOver(listing, previous));
+      const known = sameItems(carried, last?.listings) ? last?.result : undefined;
+      const options = { limits, onInvalid, injected: deps.injected };
+      const result = known ?? assemble(carried, deps.locals, options);
+      last = { listings: carried, result };
+      if (result.ok) remember(madeOf, result.snapshot.id, new Map(names.map((name) => [name, contentOf(name)])));
+      return result;
+    },
+  };
+}
+
+/** A server that never listed in this process, but did earlier in this thread, keeps what that snapshot had. (listing-1) */
+function carryOver(listing: ServerListing, previous: ToolSnapshot | undefined): ServerListing {
+  if (listing.status !== "failed" || previous === undefined) return listing;
+  const entries = previous.tools.filter((entry) => entry.server === listing.name);
+  const withheld = previous.withheld.filter((row) => row.server === listing.name);
+  return entries.length > 0 ? { ...listing, status: "stale", entries, withheld } : listing;
+}
+
+/** The very same objects in the same order: a listing that failed or is stale is a new one each time. */
+function sameItems<T>(some: readonly T[], others: readonly T[] | undefined): boolean {
+  return some.length === others?.length && some.every((item, index) => item === others[index]);
+}
+
+const SNAPSHOTS_KEPT = 32;
+
+function remember<T>(kept: Map<Digest, T>, id: Digest, value: T): void {
+  kept.delete(id);
+  kept.set(id, value);
+  if (kept.size > SNAPSHOTS_KEPT) kept.delete(kept.keys().next().value as Digest);
+}

@@ -1,0 +1,164 @@
+// Listings: each server's last complete list, with what was made of each of its tools.
+//
+//   listing-1. A listing is replaced only by one that was begun later and is complete. A failed discovery leaves the listing
+//              and marks it stale (G2).
+//   listing-2. Threads that need the list of a server at the same time share one request for it, unless the server may list
+//              something else since that request.
+//   listing-3. A list that comes again, to the byte, stays the same listing. So what is asked before each write costs little,
+//              and nothing is assembled anew.
+
+import type { AssessedTool, ServerListing } from "../catalog/index.js";
+import { type Digest, sha256, type WithheldTool } from "../contracts/index.js";
+import type { Servers } from "../contracts/servers.js";
+import { listServer } from "./pages.js";
+import { createToolReader, type ReadTool, type ToolReaderDeps } from "./tool-reader.js";
+
+/** Milliseconds one page of a listing may take. */
+const LIST_DEADLINE_MS = 30_000;
+
+export interface ListingsDeps extends ToolReaderDeps {
+  readonly servers: Servers;
+}
+
+/** A server's last complete list. */
+export interface Held {
+  readonly listing: ServerListing;
+  /** Rises with each listing that was begun, of whatever server. */
+  readonly begun: number;
+  /** The server's generation when it was listed. */
+  readonly generation: number;
+  /** Digest of the list as it came; undefined where it is nested too deeply to be written out. */
+  readonly raw: Digest | undefined;
+  /** Digest of the list without secrets. */
+  readonly content: Digest;
+  /** By the server's own tool names. */
+  readonly digests: ReadonlyMap<string, Digest>;
+}
+
+export interface Listings {
+  /** Lists one server now. Never rejects. */
+  list(name: string): Promise<ServerListing>;
+  /** The server's last listing while it is not due, else a new one. Never rejects. */
+  current(name: string): Promise<ServerListing>;
+  /** Whether the server must be listed again before its tools are relied on: it may list something else since. */
+  isDue(name: string): boolean;
+  /** What it last listed; undefined when it never did in this process. */
+  last(name: string): Held | undefined;
+  /** The digest of each of the server's tools as it lists them now, or why it could not be listed. */
+  verify(name: string): Promise<{ ok: true; digests: ReadonlyMap<string, Digest> } | { ok: false; problem: string }>;
+}
+
+export function createListings(deps: ListingsDeps): Listings {
+  const held = new Map<string, Held>();
+  const read = createToolReader(deps);
+  let begun = 0;
+
+  /** listing-1 */
+  function failed(name: string, problem: string): ServerListing {
+    const last = held.get(name)?.listing;
+    return last ? { ...last, status: "stale", problem } : { name, status: "failed", tools: [], problem };
+  }
+
+  function isDue(name: string): boolean {
+    const last = held.get(name);
+    const connection = deps.servers.connection(name);
+    return last === undefined || connection === undefined || last.generation !== deps.servers.generation(name);
+  }
+
+  /** `onGeneration` is told the server's generation before the list is asked for. */
+  async function list(name: string, onGeneration: (generation: number) => void = () => {}): Promise<ServerListing> {
+    begun += 1;
+    const mine = begun;
+    const connected = await deps.servers.connect(name);
+    if (!connected.ok) return failed(name, connected.problem);
+    const { connection } = connected;
+    const generation = deps.servers.generation(name); // before the listing: a change during it makes it due again
+    onGeneration(generation);
+    const listed = await listServer(
+      (cursor) => connection.listPage(cursor, LIST_DEADLINE_MS, deps.limits.pageBytes),
+      deps.limits,
+    );
+    if (!listed.ok) return failed(name, listed.problem);
+    const { protocol } = connection;
+    const tools = await read({ name, protocol }, listed.tools);
+    const last = held.get(name);
+    if (last !== undefined && last.begun > mine) return last.listing; // listing-1
+    const raw = rawOf(tools);
+    const same = last !== undefined && raw !== undefined && last.raw === raw && last.listing.protocol === protocol;
+    const now = same ? last : { raw, ...listingOf(name, protocol, tools) }; // listing-3
+    held.set(name, { ...now, begun: mine, generation });
+    return now.listing;
+  }
+
+  const shared = sharing(deps.servers, list);
+  return {
+    list: (name) => list(name),
+    isDue,
+    last: (name) => held.get(name),
+    verify: async (name) => {
+      const listing = await list(name);
+      const digests = held.get(name)?.digests;
+      if (listing.status === "connected" && digests !== undefined) return { ok: true, digests };
+      return { ok: false, problem: listing.problem ?? "it could not be listed" };
+    },
+    current: async (name) => (isDue(name) ? undefined : held.get(name)?.listing) ?? shared(name),
+  };
+}
+
+/** A listing that is on its way. `generation` is undefined until the server is connected. */
+interface Running {
+  generation: number | undefined;
+  readonly listed: Promise<ServerListing>;
+}
+
+/** Lists a server, or joins a listing that is on its way and shows what the server would list if it were asked now. (listing-2) */
+function sharing(
+  servers: Servers,
+  list: (name: string, onGeneration: (generation: number) => void) => Promise<ServerListing>,
+): (name: string) => Promise<ServerListing> {
+  const running = new Map<string, Running>();
+
+  function isCurrent(name: string, { generation }: Running): boolean {
+    if (generation === undefined) return true; // it has not been asked yet
+    return servers.connection(name) !== undefined && generation === servers.generation(name);
+  }
+
+  return (name) => {
+    const other = running.get(name);
+    if (other !== undefined && isCurrent(name, other)) return other.listed;
+    const listed = list(name, (generation) => {
+      mine.generation = generation;
+    }).finally(() => {
+      if (running.get(name) === mine) running.delete(name);
+    });
+    const mine: Running = { generation: undefined, listed };
+    running.set(name, mine);
+    return listed;
+  };
+}
+
+function listingOf(
+  name: string,
+  protocol: string,
+  tools: readonly ReadTool[],
+): Pick<Held, "listing" | "content" | "digests"> {
+  const assessed: AssessedTool[] = [];
+  const withheld: WithheldTool[] = [];
+  const digests = new Map<string, Digest>();
+  for (const one of tools) {
+    if ("withheld" in one.tool) {
+      withheld.push(one.tool.withheld);
+      continue;
+    }
+    assessed.push(one.tool.assessed);
+    if (one.name !== undefined) digests.set(one.name, one.tool.digest);
+  }
+  const listing: ServerListing = { name, status: "connected", protocol, tools: [], assessed, withheld };
+  return { listing, content: sha256(tools.map((one) => one.content).join()), digests };
+}
+
+/** The digest of a whole list, from those of its tools. */
+function rawOf(tools: readonly ReadTool[]): Digest | undefined {
+  const sums = tools.map((one) => one.raw);
+  return sums.includes(undefined) ? undefined : sha256(sums.join());
+}
