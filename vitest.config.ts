@@ -12,7 +12,6 @@ const WHOLE = [
   "examples",
   "fault",
   "golden",
-  "graph",
   "hostile",
   "servers",
   "simulate/mutants",

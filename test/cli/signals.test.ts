@@ -26,7 +26,7 @@ const endings = (value: Report) => value.operations.map((item: Report) => [item.
 test("after Ctrl-C the pending write is settled, the next one is not begun, and the thread goes on (signals-1) (exit-2)", {
   timeout: TIME,
 }, async () => {
-  configure({ DEPLOY_MODE: "slow", DEPLOY_DELAY_MS: "1500" });
+  configure({ DEPLOY_DELAY_MS: "1500" });
   const { child, ended } = place.start(["run", "deploy it", "--thread", "t"]);
   await place.logged("effect");
   child.kill("SIGINT");
@@ -60,7 +60,7 @@ test("after Ctrl-C the pending write is settled, the next one is not begun, and 
 test("after SIGTERM a write without an answer in its time has an unknown outcome, and nothing is sent again (signals-1) (exit-2)", {
   timeout: TIME,
 }, async () => {
-  configure({ DEPLOY_MODE: "slow", DEPLOY_DELAY_MS: "60000" }, { lateAnswerMs: 100 });
+  configure({ DEPLOY_DELAY_MS: "60000" }, { lateAnswerMs: 100 });
   const { child, ended } = place.start(["run", "deploy it", "--thread", "t", "--json"]);
   await place.logged("effect");
   child.kill("SIGTERM");
