@@ -136,6 +136,7 @@ describe("SQLite ledger and its file", () => {
   });
 
   it("waits for the disk where something leaves the process, and not where the next such commit makes it durable (commit-1)", async () => {
+    await createSqliteLedger(path, deps).close();
     const handle = new Database(path);
     const ledger = createSqliteLedger(handle, deps);
     const { owner } = createOwner();
