@@ -38,7 +38,7 @@ describe("the matrix, a sample", () => {
   afterAll(() => built.remove());
   const databases = async () => server();
 
-  test.each(SAMPLE)("G6 G7 %s, %s on %s: %s", { timeout: TIME }, async (row, effect, store, says) => {
+  test.each(SAMPLE)("%s, %s on %s: %s (G6) (G7)", { timeout: TIME }, async (row, effect, store, says) => {
     const [cell] = cellsOf({ rows: [row], effects: [effect], stores: [store] });
     if (cell === undefined) throw new Error("there is no such cell");
     const result = await runCell(cell, { bundle: built, databases, rounds: 5 });

@@ -7,8 +7,8 @@
 //   send.before|half|after             a `tools/call` on its way into the server's stdin: no byte, half, all of it
 //   receive.before|after               its answer, as it comes out of the server's stdout
 //
-//   N1. At a halt that stands nothing else of the process goes on: its only thread blocks in the kernel.
-//   N2. A host whose runner is gone ends itself.
+//   At a halt that stands nothing else of the process goes on: its only thread blocks in the kernel.
+//   A host whose runner is gone ends itself.
 
 import { read, readSync, writeSync } from "node:fs";
 import type { Go, Said, Words } from "./plan.js";
