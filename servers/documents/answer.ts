@@ -1,7 +1,7 @@
 // Answers of a tool.
 //
-//   T1. Every answer is `{ status, message, data }` and nothing else; isError says that the status is not ok.
-//   T2. A refusal's data names the field and the rule.
+//   Every answer is `{ status, message, data }` and nothing else; isError says that the status is not ok.
+//   documents-answer-1. A refusal's data names the field and the rule.
 
 import type { Status } from "./contracts.js";
 
@@ -27,7 +27,7 @@ export const ok = (message: string, data: Answer["data"], text?: string): Answer
 });
 export const failed = (message: string): Answer => ({ status: "failed", message, data: null });
 export const unknown = (message: string): Answer => ({ status: "result_unknown", message, data: null });
-/** T2. */
+/** (documents-answer-1) */
 export const rejected = ({ field, rule }: Refusal, more = ""): Answer => ({
   status: "rejected",
   message: `\`${field}\` ${rule}${more}`,

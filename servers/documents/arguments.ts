@@ -1,9 +1,10 @@
 // Arguments -> values, or the field and the rule that was broken. Pure, total.
 //
-//   U1. A field that the tool does not have is refused, whatever its value.
-//   U2. Values are never changed or converted: `true` is not 1, " 1" is no number, a name is not trimmed.
-//   U3. A string with a lone surrogate is refused: it has no UTF-8 of its own, and what is written would differ from
-//       what was approved.
+//   documents-arguments-1. A field that the tool does not have is refused, whatever its value.
+//   documents-arguments-2. Values are never changed or converted: `true` is not 1, " 1" is no number, a name is not
+//                          trimmed.
+//   documents-arguments-3. A string with a lone surrogate is refused: it has no UTF-8 of its own, and what is written
+//                          would differ from what was approved.
 
 import type { Refusal } from "./answer.js";
 import { BOUNDS, FILENAME, OPERATION_ID } from "./contracts.js";
@@ -59,7 +60,7 @@ function check<T>(
   const refuse = (field: string, rule: string): Parsed<T> => ({ ok: false, refusal: { field, rule } });
   for (const field of Object.keys(given))
     if (!Object.hasOwn(required, field) && !Object.hasOwn(optional, field))
-      return refuse(shown(field), "is not a field of this tool"); // U1
+      return refuse(shown(field), "is not a field of this tool"); // documents-arguments-1
   for (const [field, rule] of [...Object.entries(required), ...Object.entries(optional)]) {
     if (!Object.hasOwn(given, field)) {
       if (Object.hasOwn(required, field)) return refuse(field, "is missing");
@@ -86,7 +87,7 @@ function characters(most: number): Rule {
     // A character is one or two code units: the first test keeps the counting of what is far too long short.
     if (typeof value !== "string" || value.length > 2 * most) return rule;
     if (length(value) < 1 || length(value) > most) return rule;
-    return lone.test(value) ? "must be well-formed Unicode" : undefined; // U3
+    return lone.test(value) ? "must be well-formed Unicode" : undefined; // documents-arguments-3
   };
 }
 

@@ -1,8 +1,7 @@
 // One tools/call: logged, checked, carried out, answered.
 //
-//   W1. Every call is logged as accepted before it is looked at, a refused one as refused after that (log.ts, L2).
-//   W2 as in mute.ts.
-//   W3. A call never throws for what it was given; what it could not foresee is `failed`, or `result_unknown` for a save.
+//   Every call is logged as accepted before it is looked at, a refused one as refused after that (log.ts).
+//   A call never throws for what it was given; what it could not foresee is `failed`, or `result_unknown` for a save.
 
 import { type CallToolResult, ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server";
 import { operationIdOf, type ServerLog } from "../log.js";
@@ -35,7 +34,7 @@ export async function call(params: CallParams, deps: CallDeps): Promise<CallTool
   const given = params.arguments ?? {};
   const numbered = { n: deps.count(), tool: tool ?? "(unknown)" };
   const asked = { ...numbered, arguments: given, ...operationIdOf(params._meta) };
-  log({ event: "accepted", ...asked }); // W1
+  log({ event: "accepted", ...asked });
   if (tool === undefined) {
     log({ event: "refused", ...numbered, reason: "unknown tool" });
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, "no such tool here");
@@ -65,7 +64,7 @@ async function carriedOut(
     }
   } catch (error) {
     const what = `an error came that was not foreseen: ${codeOf(error)}`;
-    return tool === "save_report" ? unknown(what) : failed(what); // W3
+    return tool === "save_report" ? unknown(what) : failed(what);
   }
 }
 

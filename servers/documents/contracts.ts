@@ -1,8 +1,8 @@
 // The document workspace to its clients: bounds, and the tools as they are listed.
 //
-//   T1, T2 as in answer.ts.
-//   T3. What arguments.ts checks and what these schemas say is made from the same bounds.
-//   T4. The list is plain: no `$ref`, no combinators, few levels, so that a host with tight bounds takes it.
+//   documents-contracts-1. What arguments.ts checks and what these schemas say is made from the same bounds.
+//   documents-contracts-2. The list is plain: no `$ref`, no combinators, few levels, so that a host with tight bounds
+//                          takes it.
 
 import type { Tool } from "@modelcontextprotocol/server";
 
@@ -37,7 +37,7 @@ const operationId = { type: "string", pattern: OPERATION_ID.source } as const;
 const count = { type: "integer", minimum: 0 } as const;
 const text = { type: "string" } as const;
 
-/** T1. Data is null or has some of these fields; those of a refusal are among them. */
+/** Data is null or has some of these fields; those of a refusal are among them. */
 function output(fields: Readonly<Record<string, object>>): NonNullable<Tool["outputSchema"]> {
   return {
     type: "object",

@@ -1,11 +1,12 @@
 // A directory held open by its descriptor, and the files in it by one name each.
 //
-//   F1. Whatever happens to the directory's path later (renamed, replaced, swapped for a link), the descriptor stays with
-//       the directory that was opened: files are reached through /proc/self/fd.
-//   F2. A name is a single component; a path never gets in.
-//   F3. No link is followed, neither a directory's own name nor a file's; what is opened for reading must be a regular
-//       file with one name, so that a hard link from outside is refused too. Nothing blocks (FIFO, device).
-//   F4. A file is made only where no name stands, with mode 0600, and is never removed or written over.
+//   documents-folder-1. Whatever happens to the directory's path later (renamed, replaced, swapped for a link), the
+//                       descriptor stays with the directory that was opened: files are reached through /proc/self/fd.
+//   documents-folder-2. A name is a single component; a path never gets in.
+//   documents-folder-3. No link is followed, neither a directory's own name nor a file's; what is opened for reading
+//                       must be a regular file with one name, so that a hard link from outside is refused too. Nothing
+//                       blocks (FIFO, device).
+//   documents-folder-4. A file is made only where no name stands, with mode 0600, and is never removed or written over.
 //
 // Linux only: other systems have no /proc/self/fd that leads on to files.
 
@@ -24,13 +25,13 @@ export type Found =
 export interface Folder {
   /** The names in it, sorted by code unit. */
   names(): string[];
-  /** Reads a file of at most `mostBytes`. (F3) */
+  /** Reads a file of at most `mostBytes`. (documents-folder-3) */
   read(name: string, mostBytes: number): Found;
-  /** Makes a file and returns its descriptor; throws, with EEXIST where the name is taken. (F4) */
+  /** Makes a file and returns its descriptor; throws, with EEXIST where the name is taken. (documents-folder-4) */
   create(name: string): number;
-  /** Opens an existing file for appending; throws. (F3) */
+  /** Opens an existing file for appending; throws. (documents-folder-3) */
   append(name: string): number;
-  /** The path of a name through the held descriptor. (F1, F2) */
+  /** The path of a name through the held descriptor. (documents-folder-1, documents-folder-2) */
   path(name: string): string;
   /** Makes sure that the names are on disk; throws. */
   sync(): void;
@@ -60,7 +61,7 @@ export function ensureWithin(parent: Folder, name: string): void {
 
 function held(fd: number, io: Io): Folder {
   const path = (name: string): string => {
-    if (name === "" || name === "." || name === ".." || /[/\0]/.test(name)) throw new TypeError("not a name"); // F2
+    if (name === "" || name === "." || name === ".." || /[/\0]/.test(name)) throw new TypeError("not a name"); // documents-folder-2
     return `/proc/self/fd/${fd}/${name}`;
   };
   return {

@@ -1,10 +1,13 @@
-// Grants: the host's word that one operation may be carried out, as docs/grants.md describes it. Nothing of the host's own
+// Grants: the host's word that one operation may be carried out, as docs/grants.md describes it. Nothing of the host's
+// own
 // code is used here: what a server must check is checked with the claim list and a JWS library.
 //
-//   A1. Only HS256 under the shared secret, with exactly the header of a grant; the signature is checked first.
-//   A2. A grant is for this server (`aud`), this scope, this tool and these arguments, whatever else it says.
-//   A3. It has not expired and is at most a minute old, by this machine's clock, without tolerance.
-//   A4. What is said of a grant never repeats any of it.
+//   documents-grant-1. Only HS256 under the shared secret, with exactly the header of a grant; the signature is checked
+//                      first.
+//   documents-grant-2. A grant is for this server (`aud`), this scope, this tool and these arguments, whatever else it
+//                      says.
+//   documents-grant-3. It has not expired and is at most a minute old, by this machine's clock, without tolerance.
+//   What is said of a grant never repeats any of it.
 
 import { createHash } from "node:crypto";
 import { errors, type JWTPayload, jwtVerify } from "jose";
@@ -57,12 +60,12 @@ export async function verifyGrant(
   let claims: JWTPayload;
   try {
     const verified = await jwtVerify(token, terms.key, {
-      algorithms: ["HS256"], // A1
+      algorithms: ["HS256"], // documents-grant-1
       typ: TYP,
       issuer: ISSUER,
-      audience: terms.audience, // A2
+      audience: terms.audience, // documents-grant-2
       requiredClaims: ["exp", "iat", "jti"],
-      maxTokenAge: BOUNDS.grantSeconds, // A3
+      maxTokenAge: BOUNDS.grantSeconds, // documents-grant-3
       clockTolerance: 0,
       currentDate: new Date(now()),
     });
@@ -93,7 +96,7 @@ function isCompact(token: string): boolean {
   return parts.length === 3 && parts.every((part) => Buffer.from(part, "base64url").toString("base64url") === part);
 }
 
-/** The rule that jose found broken, in words of ours. (A4) */
+/** The rule that jose found broken, in words of ours. */
 function ruleOf(error: unknown): string {
   if (error instanceof errors.JWTExpired) return "must not have expired";
   if (error instanceof errors.JWTClaimValidationFailed) {

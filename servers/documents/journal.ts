@@ -1,10 +1,11 @@
 // The journal of one operation: `.operations/<operation id>`, lines of JSON that are only added to.
 //
-//   N1. The first record that is `begun` or `fenced` decides, and nothing later changes it: whoever adds one reads the
-//       file again and goes by what stands first. So a save and a fence that cross each other agree.
-//   N2. A line counts when it is whole (its newline is there) and is a record; half a line of a process that was killed,
-//       or anything else, is passed over.
-//   N3. A record is on disk before its writer goes on.
+//   documents-journal-1. The first record that is `begun` or `fenced` decides, and nothing later changes it: whoever
+//                        adds one reads the file again and goes by what stands first. So a save and a fence that cross
+//                        each other agree.
+//   documents-journal-2. A line counts when it is whole (its newline is there) and is a record; half a line of a
+//                        process that was killed, or anything else, is passed over.
+//   A record is on disk before its writer goes on.
 
 import { type Status, statuses } from "./contracts.js";
 import type { Life } from "./life.js";
@@ -49,7 +50,7 @@ export type Journal =
 /** One record as a line. A newline stands before it too, so that half a line before it does not swallow it. */
 export const lineOf = (record: JournalRecord): Buffer => Buffer.from(`\n${JSON.stringify(record)}\n`);
 
-/** Reads a journal's text. (N1, N2) */
+/** Reads a journal's text. (documents-journal-1, documents-journal-2) */
 export function parseJournal(text: string): Journal {
   let journal: Journal = { kind: "blank" };
   for (const line of text.slice(0, text.lastIndexOf("\n") + 1).split("\n")) {
@@ -62,7 +63,7 @@ export function parseJournal(text: string): Journal {
 function after(journal: Journal, record: JournalRecord): Journal {
   switch (journal.kind) {
     case "fenced":
-      return journal; // N1
+      return journal; // documents-journal-1
     case "blank":
       if ("fenced" in record) return { kind: "fenced", at: record.fenced.at };
       if ("begun" in record)
@@ -75,7 +76,7 @@ function after(journal: Journal, record: JournalRecord): Journal {
       if ("settled" in record)
         return { ...journal, outcome: journal.outcome ?? (record.settled.carriedOut ? "found" : "not_found") };
       if ("gone" in record) return { ...journal, outcome: journal.outcome ?? "gone" };
-      return journal; // N1: also a fence that came second; the save goes on
+      return journal; // documents-journal-1: also a fence that came second; the save goes on
   }
 }
 

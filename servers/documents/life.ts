@@ -1,16 +1,18 @@
-// Which process this is, and whether another one still runs. Processes that share a root share a machine, its process ids
+// Which process this is, and whether another one still runs. Processes that share a root share a machine, its process
+// ids
 // and a user (one container): what could be said of a process elsewhere would be a guess.
 //
-//   V1. A process is known by its id, its start and the machine's boot, so that an id that is used again is no life.
-//   V2. A process that has ended and waits for its parent is gone.
-//   V3. What cannot be looked at is not taken for gone.
+//   documents-life-1. A process is known by its id, its start and the machine's boot, so that an id that is used again
+//                     is no life.
+//   documents-life-2. A process that has ended and waits for its parent is gone.
+//   What cannot be looked at is not taken for gone.
 
 import { readFileSync } from "node:fs";
 import { codeOf } from "./io.js";
 
 export interface Life {
   readonly pid: number;
-  /** The machine's boot and the process's start within it. (V1) */
+  /** The machine's boot and the process's start within it. (documents-life-1) */
   readonly started: string;
 }
 
@@ -24,7 +26,7 @@ export function lives({ pid, started }: Life): boolean {
   try {
     return startOf(pid) === started;
   } catch {
-    return true; // V3
+    return true;
   }
 }
 
@@ -39,6 +41,6 @@ function startOf(pid: number): string | undefined {
   }
   // The command's name stands in parentheses and may hold anything; fields are counted from behind its end.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-  if (fields[0] === "Z" || fields[0] === "X") return undefined; // V2
+  if (fields[0] === "Z" || fields[0] === "X") return undefined; // documents-life-2
   return `${readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim()}:${fields[19]}`;
 }

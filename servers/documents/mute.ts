@@ -1,7 +1,8 @@
 // The log without grants.
 //
-//   W2. The log holds no grant: not the field's value, and nothing that looks like one, wherever a client put it.
-//   W4. What is too long or too deep to be looked through is not logged; the event is.
+//   documents-mute-1. The log holds no grant: not the field's value, and nothing that looks like one, wherever a client
+//                     put it.
+//   What is too long or too deep to be looked through is not logged; the event is.
 
 import type { ServerEvent, ServerLog } from "../log.js";
 

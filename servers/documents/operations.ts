@@ -1,10 +1,9 @@
 // The journals of a root, and the two ways an operation id is taken: by the save that begins with it, or by a fence.
 //
-//   N1 to N3 as in journal.ts.
-//   N4. An id is taken once, in all processes of the root: a journal is made where none is (O_EXCL), before anything else
-//       is. This is the single use of a grant.
-//   N5. A fence is kept for longer than a grant can live. Fences are bounded: with too many, no more are made and the
-//       question stays open. A journal of a save is never removed.
+//   documents-operations-1. An id is taken once, in all processes of the root: a journal is made where none is
+//                           (O_EXCL), before anything else is. This is the single use of a grant.
+//   documents-operations-2. A fence is kept for longer than a grant can live. Fences are bounded: with too many, no
+//                           more are made and the question stays open. A journal of a save is never removed.
 
 import { lstatSync, unlinkSync } from "node:fs";
 import { BOUNDS, OPERATION_ID } from "./contracts.js";
@@ -35,7 +34,7 @@ export interface Begin {
 }
 
 export interface Operations {
-  /** Takes the id for a save; says so when it is taken. Throws, and may have taken it, when the disk fails. (N4) */
+  /** Takes the id for a save; says so when it is taken. Throws, and may have taken it, when the disk fails. (documents-operations-1) */
   begin(id: string, begun: Begun): Begin | "used" | "fenced";
   /** The journal, undefined where there is none; throws. */
   look(id: string): Journal | undefined;
@@ -48,14 +47,14 @@ export interface Operations {
 export function operationsIn(folder: Folder, io: Io, now: () => number, bounds: FenceBounds = FENCES): Operations {
   function put(fd: number, record: JournalRecord): void {
     writeAll(io, fd, lineOf(record));
-    io.fsync(fd); // N3
+    io.fsync(fd);
   }
 
   /** Makes a journal with its first record; undefined where there is one. */
   function make(id: string, record: JournalRecord): number | undefined {
     let fd: number;
     try {
-      fd = folder.create(id); // N4
+      fd = folder.create(id); // documents-operations-1
     } catch (error) {
       if (codeOf(error) === "EEXIST") return undefined;
       throw error;
@@ -112,7 +111,7 @@ export function operationsIn(folder: Folder, io: Io, now: () => number, bounds: 
       try {
         if (look(id)?.kind === "fenced") {
           io.close(fd);
-          return "fenced"; // N1: it stands before our own line
+          return "fenced"; // documents-journal-1: it stands before our own line
         }
       } catch (error) {
         giveUp(fd);
@@ -131,7 +130,7 @@ export function operationsIn(folder: Folder, io: Io, now: () => number, bounds: 
   };
 }
 
-/** Whether one more fence may be made, after old ones are gone. (N5) */
+/** Whether one more fence may be made, after old ones are gone. (documents-operations-2) */
 function hasRoom(folder: Folder, now: number, { many, most, keptMs }: FenceBounds): boolean {
   const names = folder.names().filter((name) => OPERATION_ID.test(name));
   if (names.length < many) return true;

@@ -1,11 +1,11 @@
 // get_operation: what became of a save, told from its journal and, where that does not say, from the file itself.
 //
-//   B1. An id that was never used is fenced by asking, so that "not carried out" stays true.
-//   B2. A save that has not ended and whose process lives is not over.
-//   B3. A save that broke off is judged by what stands under its name: the whole content in a file that it made means
-//       yes; no file, where it made none, means no; a file that it did not make means no; anything else is left to people.
-//   B4. Yes is said once name and content are on disk, and both final answers are written down where that works, so that
-//       what happens to the file later does not change them.
+//   documents-readback-1. An id that was never used is fenced by asking, so that "not carried out" stays true.
+//   A save that has not ended and whose process lives is not over.
+//   A save that broke off is judged by what stands under its name: the whole content in a file that it made means
+//   yes; no file, where it made none, means no; a file that it did not make means no; anything else is left to people.
+//   documents-readback-2. Yes is said once name and content are on disk, and both final answers are written down where
+//                         that works, so that what happens to the file later does not change them.
 
 import { type Answer, ok } from "./answer.js";
 import type { Folder } from "./folder.js";
@@ -58,7 +58,7 @@ function find(id: string, deps: ReadbackDeps): Finding {
       journal = operations.look(id); // a save may have come first
     }
     if (journal?.kind === "begun") return judge(id, journal, deps);
-    if (journal?.kind === "fenced") return no("not carried out: it was never begun, and the id is closed now"); // B1
+    if (journal?.kind === "fenced") return no("not carried out: it was never begun, and the id is closed now"); // documents-readback-1
     return open("the journal cannot be told");
   } catch (error) {
     return open(`the journal cannot be used: ${codeOf(error)}`);
@@ -81,7 +81,7 @@ function judge(id: string, journal: Journal & { kind: "begun" }, deps: ReadbackD
       return gone(begun);
     case undefined:
       return !ended && isRunning(begun, deps.life)
-        ? open(`begun and not over: process ${begun.pid} is still at it`, begun) // B2
+        ? open(`begun and not over: process ${begun.pid} is still at it`, begun)
         : looked(id, begun, created, deps);
   }
 }
@@ -125,7 +125,7 @@ function looked(id: string, begun: Begun, created: boolean, deps: ReadbackDeps):
   return yes(`carried out: \`${filename}\` has the whole content`, begun);
 }
 
-/** B4. The process that wrote it may have been killed before it could. */
+/** The process that wrote it may have been killed before it could. (documents-readback-2) */
 function keep(reports: Folder, filename: string, io: Io): void {
   const fd = reports.append(filename);
   try {
@@ -136,7 +136,7 @@ function keep(reports: Folder, filename: string, io: Io): void {
   reports.sync();
 }
 
-/** B4. */
+/** (documents-readback-2) */
 function settle(operations: Operations, id: string, record: JournalRecord): void {
   try {
     operations.note(id, record);

@@ -1,9 +1,9 @@
 // save_report: from a grant to a report that is on disk, each step said in the journal before the next.
 //
-//   E1. Arguments, then the grant, then the journal, then the file: what is refused left nothing behind.
-//   E2. From the journal on everything is synchronous: nothing else of this process comes in between.
-//   E3. Once the file is made, whatever fails is result_unknown, and the file is left as it is.
-//   E4. The answer ok means: name and content are on disk.
+//   Arguments, then the grant, then the journal, then the file: what is refused left nothing behind.
+//   From the journal on everything is synchronous: nothing else of this process comes in between.
+//   Once the file is made, whatever fails is result_unknown, and the file is left as it is.
+//   The answer ok means: name and content are on disk.
 
 import { type Answer, failed, ok, rejected, unknown } from "./answer.js";
 import type { SaveArguments } from "./arguments.js";
@@ -32,14 +32,14 @@ export async function saveReport(args: SaveArguments, deps: SaveDeps, effect: ()
   const asked = { tool: "save_report", argumentsDigest: digest, operationId: operation_id };
   const verdict = await verifyGrant(approval_token, deps.terms, asked, deps.now);
   if (!verdict.ok) return rejected(verdict.refusal, "; nothing was saved");
-  return carryOut(verdict.operationId, filename, Buffer.from(content), deps, effect); // E2
+  return carryOut(verdict.operationId, filename, Buffer.from(content), deps, effect);
 }
 
 function carryOut(id: string, filename: string, bytes: Buffer, deps: SaveDeps, effect: () => void): Answer {
   const begun: Begun = { filename, bytes: bytes.length, sha256: sha256Of(bytes), ...deps.life };
   let begin: Begin | "used" | "fenced";
   try {
-    begin = deps.operations.begin(id, begun); // E1
+    begin = deps.operations.begin(id, begun);
   } catch (error) {
     return failed(`\`${filename}\` was not saved: the journal could not be written (${codeOf(error)})`);
   }
@@ -73,9 +73,9 @@ function write(id: string, begun: Begun, bytes: Buffer, deps: SaveDeps, journal:
     journal.note({ created: true });
     writeAll(io, fd, bytes);
     io.fsync(fd);
-    reports.sync(); // E4
+    reports.sync();
   } catch (error) {
-    return unknown(`whether \`${filename}\` is saved is not known: its file was made, then came ${codeOf(error)}`); // E3
+    return unknown(`whether \`${filename}\` is saved is not known: its file was made, then came ${codeOf(error)}`);
   } finally {
     io.close(fd);
   }

@@ -1,9 +1,9 @@
 // The documents server on stdin and stdout: both eras of the protocol from one factory, tools exactly as written.
 //
-//   Y1 as in stdio.ts.
-//   Y2. stdout carries the protocol only; what keeps the server from starting is one line on stderr and exit code 1.
-//   Y3. When stdin ends, or SIGTERM or SIGINT comes, what is running is finished, the descriptors are closed and the
-//       process ends by itself.
+//   documents-serve-1. stdout carries the protocol only; what keeps the server from starting is one line on stderr and
+//                      exit code 1.
+//   documents-serve-2. When stdin ends, or SIGTERM or SIGINT comes, what is running is finished, the descriptors are
+//                      closed and the process ends by itself.
 
 import { ProtocolError, ProtocolErrorCode, Server } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
@@ -25,7 +25,7 @@ export function serveDocuments(env: Env, ioOf: (env: Env) => Io): void {
   try {
     serve(env, ioOf(env));
   } catch (error) {
-    process.stderr.write(`documents: ${(error as Error).message}\n`); // Y2
+    process.stderr.write(`documents: ${(error as Error).message}\n`); // documents-serve-1
     process.exitCode = 1;
   }
 }
@@ -47,7 +47,7 @@ function serve(env: Env, io: Io): void {
     count: () => ++calls,
   };
   const transport = new PatientStdio();
-  transport.onended = workspace.close; // Y3
+  transport.onended = workspace.close; // documents-serve-2
   log({ event: "started", pid: process.pid });
   serveStdio(() => documentsServer(deps, transport), { transport });
   const stop = (): void => void transport.close();

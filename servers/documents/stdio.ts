@@ -1,6 +1,7 @@
 // stdin and stdout, with an end that waits: the SDK's transport gives up what is running when stdin ends.
 //
-//   Y1. A call that has arrived is carried out and answered, also when stdin ends or a signal comes meanwhile.
+//   documents-stdio-1. A call that has arrived is carried out and answered, also when stdin ends or a signal comes
+//                      meanwhile.
 
 import { StdioServerTransport } from "@modelcontextprotocol/server/stdio";
 

@@ -1,9 +1,9 @@
-// The workspace: `sources` (read only), `reports` (new files only) and `.operations` (the journal) below a root that the
+// The workspace: `sources` (read only), `reports` (new files only) and `.operations` (the journal) below a root that
+// the
 // operator names and trusts.
 //
-//   F1 to F4 as in folder.ts.
-//   F5. All of them are opened at the start and held until the end; one that is missing (`sources`), a link or no
-//       directory means that the server does not start.
+//   documents-folder-5. All of them are opened at the start and held until the end; one that is missing (`sources`), a
+//                       link or no directory means that the server does not start.
 
 import { resolve } from "node:path";
 import { ensureWithin, type Folder, openFolder, openWithin } from "./folder.js";
@@ -16,7 +16,7 @@ export interface Workspace {
   close(): void;
 }
 
-/** Opens the workspace; throws one sentence that says what is wrong. (F5) */
+/** Opens the workspace; throws one sentence that says what is wrong. (documents-folder-5) */
 export function openWorkspace(path: string, io: Io): Workspace {
   const open: Folder[] = [];
   const close = (): void => {

@@ -1,5 +1,6 @@
 // Cases of kind `sec-fs`, by id. Two places judge paths: argument globs, which see text and no file system, and
-// the server that owns the files (the documents server, test/servers/documents). The files that toolgate itself opens are
+// the server that owns the files (the documents server, test/servers/documents). The files that toolgate itself opens
+// are
 // opened by the command as a process here: none of them may make it wait or read without end.
 
 import { execFileSync } from "node:child_process";
@@ -56,7 +57,8 @@ async function judged(permissions: object, paths: readonly string[]): Promise<Ju
 
 const all = (paths: readonly string[], kind: string) => Object.fromEntries(paths.map((path) => [path, kind]));
 
-describe("C185: prefixes and segments", () => {
+// A check by prefix let a call into the folder beside the one that was meant.
+describe("prefixes and segments", () => {
   const allow = { allow: ["mcp__hostile__act(path:/data/app/**)"] };
   /** In the folder, as text and as a path. */
   const inside = ["/data/app/x", "/data/app/a/b"];
@@ -72,14 +74,14 @@ describe("C185: prefixes and segments", () => {
     "/data/app/%2e%2e/x",
   ];
 
-  test("C185: an allow covers what is in the folder and nothing beside it or that leads out of it", async () => {
+  test("an allow covers what is in the folder and nothing beside it or that leads out of it", async () => {
     const { decisions, sent } = await judged(allow, [...inside, ...beside, ...odd]);
     expect(decisions).toEqual({ ...all(inside, "allow"), ...all([...beside, ...odd], "ask") });
     expect(sent).toEqual(inside);
   });
 
   // Beside the folder nothing is denied: on a disk that takes capitals for small letters `/DATA/app` is asked about.
-  test("C185: a deny also bites where nobody can say where a path leads", async () => {
+  test("a deny also bites where nobody can say where a path leads", async () => {
     const deny = { deny: ["mcp__hostile__act(path:/data/app/**)"] };
     const { decisions, sent } = await judged(deny, [...inside, ...beside, ...odd]);
     expect(decisions).toEqual({ ...all([...inside, ...odd], "deny"), ...all(beside, "ask") });
@@ -89,18 +91,20 @@ describe("C185: prefixes and segments", () => {
 
 // Globs judge text. That `out` is a link out of the root is for the server to see; what reaches it is exactly
 // what the glob covered.
-test("C187: below a folder that is named, also a new file's name is judged by its text alone", async () => {
+// A new file below a linked folder does not exist yet, so that the check fell back to the raw name.
+test("below a folder that is named, also a new file's name is judged by its text alone", async () => {
   const paths = ["out/new.txt", "out/../new.txt", "out/a/new.txt", "./out/new.txt", "out\\new.txt"];
   const { decisions, sent } = await judged({ allow: ["mcp__hostile__act(path:out/*)"] }, paths);
   expect(decisions).toEqual({ ...all(paths, "ask"), "out/new.txt": "allow" });
   expect(sent).toEqual(["out/new.txt"]);
 });
 
-describe("C189: devices, pipes, other roots, addresses", () => {
+// Hard links show no link to resolve, pipes and devices block or never end, and proc gives other roots.
+describe("devices, pipes, other roots, addresses", () => {
   const elsewhere = ["/dev/zero", "/dev/fd/0", "/proc/self/environ", "/proc/self/root/etc/passwd", "file:/etc/passwd"];
   const odd = ["file:///etc/passwd", "file://localhost/etc/passwd", "~", "~/x", "~root/x"];
 
-  test("C189: no rule for a folder covers them", async () => {
+  test("no rule for a folder covers them", async () => {
     const allow = [
       "mcp__hostile__act(path:/data/**)",
       "mcp__hostile__act(path:reports/*)",
@@ -111,23 +115,24 @@ describe("C189: devices, pipes, other roots, addresses", () => {
     expect(sent).toEqual([]);
   });
 
-  test("C189: a rule for everything covers what can be read as a path, and no address or home", async () => {
+  test("a rule for everything covers what can be read as a path, and no address or home", async () => {
     const { decisions } = await judged({ allow: ["mcp__hostile__act(path:**)"] }, [...elsewhere, ...odd]);
     expect(decisions).toEqual({ ...all(elsewhere, "allow"), ...all(odd, "ask") });
   });
 });
 
-describe("C190: names of other systems, and names that look like others", () => {
+// Alternate streams and direction marks hid a file's content or its extension.
+describe("names of other systems, and names that look like others", () => {
   const odd = ["C:\\p\\README.md:x", "\\\\?\\C:\\x", "photo\u202egnp.exe", "a\u200b.txt", "\u{e0041}.txt"];
   const plain = ["CON", "a.txt. ", "README.md:x"];
 
   // The case denies all of them. Names of Windows are not known here: a name without a backslash is a name.
-  test("C190: none is in a folder that is named; by `*` only those that are names here", async () => {
+  test("none is in a folder that is named; by `*` only those that are names here", async () => {
     const folder = await judged({ allow: ["mcp__hostile__act(path:reports/*)"] }, [...odd, ...plain]);
     expect([folder.decisions, folder.sent]).toEqual([all([...odd, ...plain], "ask"), []]);
   });
 
-  test("C190: hidden characters are shown to the person, and a rule for every name does not cover them", async () => {
+  test("hidden characters are shown to the person, and a rule for every name does not cover them", async () => {
     const { decisions, descriptions, sent } = await judged({ allow: ["mcp__hostile__act(path:*)"] }, [
       ...odd,
       ...plain,
@@ -141,7 +146,7 @@ describe("C190: names of other systems, and names that look like others", () => 
   });
 });
 
-describe("C185 C187 C189 C190: through the gate to the server that owns the files", () => {
+describe("through the gate to the server that owns the files", () => {
   const d = desk(b, "2025-11-25");
   const SECRET = "canary-outside-of-the-root-5a0e";
   const outside = (name = "") => join(b.folder(), "outside", name);
@@ -171,7 +176,7 @@ describe("C185 C187 C189 C190: through the gate to the server that owns the file
   const read = (filename: string) => ({ name: READ, args: { filename } });
   const save = (filename: string) => ({ name: SAVE, args: { filename, content: "new" } });
 
-  test("C185 C189 C190: what is no name of a file is refused before anybody is asked or anything is sent", async () => {
+  test("what is no name of a file is refused before anybody is asked or anything is sent", async () => {
     const names = [
       ...[
         "../secret.md",
@@ -215,7 +220,7 @@ describe("C185 C187 C189 C190: through the gate to the server that owns the file
     untouched();
   });
 
-  test("C189: under a name that is one, a link, a second name, a pipe, a device or a folder is not read, and nothing hangs", async () => {
+  test("under a name that is one, a link, a second name, a pipe, a device or a folder is not read, and nothing hangs", async () => {
     const names = stand("sources");
     const agent = await d.start(d.server(), [each(names, read), { say: "Done." }]);
     const turn = await agent.ask("go");
@@ -229,7 +234,7 @@ describe("C185 C187 C189 C190: through the gate to the server that owns the file
     untouched();
   });
 
-  test("C187: a report is not written through a link, nor over anything that stands there, also after a yes", async () => {
+  test("a report is not written through a link, nor over anything that stands there, also after a yes", async () => {
     const names = stand("reports");
     const agent = await d.start(d.server(), [each(names, save), { say: "Done." }]);
     const turn = await agent.resume(answer(await agent.ask("go")));
@@ -240,7 +245,7 @@ describe("C185 C187 C189 C190: through the gate to the server that owns the file
     untouched();
   });
 
-  test("C187: a folder of the workspace that is a link is not opened: nothing can be called, and nothing is made there", async () => {
+  test("a folder of the workspace that is a link is not opened: nothing can be called, and nothing is made there", async () => {
     rmSync(join(d.root(), "reports"), { recursive: true });
     symlinkSync(outside(), join(d.root(), "reports"));
     const agent = await d.start(d.server(), [each(["new.md"], save), { say: "Done." }]);
@@ -251,7 +256,7 @@ describe("C185 C187 C189 C190: through the gate to the server that owns the file
   });
 });
 
-describe("C189: files that toolgate itself opens", () => {
+describe("files that toolgate itself opens", () => {
   let place: Workspace;
   beforeEach(() => {
     place = new Workspace();
@@ -304,53 +309,47 @@ describe("C189: files that toolgate itself opens", () => {
     expect(existsSync(join(place.folder, "elsewhere"))).toBe(false);
   }
 
-  test.each(["pipe", "device without end", "link to itself"] as const)(
-    "C189: a configuration that is a %s",
-    async (kind) => {
-      make(kind, "odd.json");
-      const how = await run("threads", "--config", join(place.folder, "odd.json"));
-      expectRefusal(
-        how,
-        "odd.json",
-        kind === "link to itself" ? /: the system says ELOOP$/ : /: it is not a regular file$/,
-      );
-    },
-  );
+  test.each(["pipe", "device without end", "link to itself"] as const)("a configuration that is a %s", async (kind) => {
+    make(kind, "odd.json");
+    const how = await run("threads", "--config", join(place.folder, "odd.json"));
+    expectRefusal(
+      how,
+      "odd.json",
+      kind === "link to itself" ? /: the system says ELOOP$/ : /: it is not a regular file$/,
+    );
+  });
 
-  test.each(["/dev/stdin", "/proc/self/environ"])("C189: a configuration in `%s`", async (path) => {
+  test.each(["/dev/stdin", "/proc/self/environ"])("a configuration in `%s`", async (path) => {
     const how = await run("check", "--config", path); // its stdin stays open
     const stdout = expect.stringContaining(`cannot read \`${path}\`: it is not `);
     expect(how).toMatchObject({ code: 1, stderr: "", stdout });
   });
 
-  test.each(["pipe", "device without end", "link to itself"] as const)("C189: a script that is a %s", async (kind) => {
+  test.each(["pipe", "device without end", "link to itself"] as const)("a script that is a %s", async (kind) => {
     make(kind, "odd.json");
     const how = await run("run", "go", "--thread", "t", "--model", "scripted:odd.json");
     expectRefusal(how, "odd.json", kind === "link to itself" ? /cannot be opened/ : /it is not a regular file$/);
   });
 
-  test.each(kinds)("C189: a kept secret that is a %s", async (kind) => {
+  test.each(kinds)("a kept secret that is a %s", async (kind) => {
     make(kind, "store/secret");
     expectRefusal(await run("run", "go", "--thread", "t"), "store/secret", /the store's secret `.*` /);
     expect(readdirSync(join(place.folder, "store"))).toEqual(["secret"]);
   });
 
-  test.each(["pipe", "device without end", "folder"] as const)("C189: a database that is a %s", async (kind) => {
+  test.each(["pipe", "device without end", "folder"] as const)("a database that is a %s", async (kind) => {
     make(kind, "store/toolgate.sqlite");
     const how = await run("threads");
     expectRefusal(how, "store/toolgate.sqlite", /the store (at )?`.*` (cannot be opened|failed): /);
   });
 
-  test.each(["pipe", "link to itself", "link to nothing"] as const)(
-    "C189: a store's folder that is a %s",
-    async (kind) => {
-      make(kind, "odd");
-      place.configure([], { store: { kind: "sqlite", path: "odd" } });
-      expectRefusal(
-        await run("threads"),
-        "odd/",
-        /the store's secret `.*` cannot be read or made: (ENOTDIR|ELOOP|ENOENT)/,
-      );
-    },
-  );
+  test.each(["pipe", "link to itself", "link to nothing"] as const)("a store's folder that is a %s", async (kind) => {
+    make(kind, "odd");
+    place.configure([], { store: { kind: "sqlite", path: "odd" } });
+    expectRefusal(
+      await run("threads"),
+      "odd/",
+      /the store's secret `.*` cannot be read or made: (ENOTDIR|ELOOP|ENOENT)/,
+    );
+  });
 });

@@ -1,4 +1,5 @@
-// Cases of kind `sec-integrity`, by id: what is shown, digested, sealed and sent is one value. Pure parts as vectors and
+// Cases of kind `sec-integrity`, by id: what is shown, digested, sealed and sent is one value. Pure parts as vectors
+// and
 // properties; the rest on whole runs, with the server's log as the judge of what was sent.
 
 import { createHash } from "node:crypto";
@@ -36,7 +37,8 @@ const approve = (turn: Turn) => ({
 const toolTexts = (turn: Turn) =>
   turn.messages.filter((message) => message.getType() === "tool").map((message) => message.text);
 
-describe("C212: key order and white space", () => {
+// Two programs sorted and escaped the same value differently, and its digests differed.
+describe("key order and white space", () => {
   // RFC 8785, 3.2.2 and 3.2.3, and numbers of its appendix B: text in, canonical text out.
   test.each([
     [
@@ -62,11 +64,11 @@ describe("C212: key order and white space", () => {
     ["[-0.0000033333333333333333, 1424953923781206.2]", "[-0.0000033333333333333333,1424953923781206.2]"],
     ['{"b":1,"a":{"10":1,"9":2}}', '{"a":{"10":1,"9":2},"b":1}'],
     ['{"a":{"9":2,"10":1},"b":1}', '{"a":{"10":1,"9":2},"b":1}'],
-  ])("C212: RFC 8785: %j", (text, canonical) => {
+  ])("RFC 8785: %j", (text, canonical) => {
     expect(digest(JSON.parse(text))).toBe(sha256(canonical));
   });
 
-  test("C212 D1: the digest of a value is the same in every order of its keys and every layout (property)", () => {
+  test("the digest of a value is the same in every order of its keys and every layout (property)", () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 4 }), fc.infiniteStream(fc.nat()), (value, numbers) => {
         fc.pre(notHashable(value) === undefined);
@@ -82,7 +84,7 @@ describe("C212: key order and white space", () => {
     );
   });
 
-  test("C212 D2: other data has another digest (property)", () => {
+  test("other data has another digest (property)", () => {
     // -0 and 0 are one number on the wire, so what is compared is what would be sent.
     const same = (one: unknown, two: unknown) => JSON.stringify(ordered(one)) === JSON.stringify(ordered(two));
     const small = fc.jsonValue({ maxDepth: 2, stringUnit: fc.constantFrom("a", "1", '"', "\\", "\u0000") });
@@ -94,7 +96,7 @@ describe("C212: key order and white space", () => {
     );
   });
 
-  test("C212: a write repeated with its keys in another order is known for the same, one with another value is not", async () => {
+  test("a write repeated with its keys in another order is known for the same, one with another value is not", async () => {
     const steps = [
       { calls: [act('{"b":1,"a":{"10":1,"9":2}}', "c1")] },
       { calls: [act('{"b":1,"a":{"10":2,"9":1}}', "c2")] },
@@ -109,10 +111,11 @@ describe("C212: key order and white space", () => {
   });
 });
 
-describe("C214: half a surrogate pair", () => {
+// Every half surrogate is encoded as the same three bytes, so that different texts had one digest.
+describe("half a surrogate pair", () => {
   const halves = ["\ud83d", "\ude00", "a\ud83db"];
 
-  test("C214 D2: has no digest, as a value, within one, or as a key; U+FFFD and whole pairs have their own", () => {
+  test("has no digest, as a value, within one, or as a key; U+FFFD and whole pairs have their own", () => {
     for (const half of halves) {
       for (const value of [half, { p: half }, { [half]: 1 }, [[half]]]) {
         expect(notHashable(value)).toMatch(/^a lone surrogate in a (string|key)$/);
@@ -123,7 +126,7 @@ describe("C214: half a surrogate pair", () => {
     expect(digest("\u{1F600}")).toBe(sha256('"\u{1F600}"'));
   });
 
-  test("C214: a call that holds one is refused and answered, as data and as text; the one beside it goes on", async () => {
+  test("a call that holds one is refused and answered, as data and as text; the one beside it goes on", async () => {
     const calls = [
       act({ p: "\ud83d" }, "data"),
       act('{"p":"\\ude00"}', "text"),
@@ -144,7 +147,7 @@ describe("C214: half a surrogate pair", () => {
     expect((await agent.ask("and now?")).report.status).toBe("done");
   });
 
-  test("C214: a yes to U+FFFD is no yes to a half that the state was given in its place", async () => {
+  test("a yes to U+FFFD is no yes to a half that the state was given in its place", async () => {
     const agent = await start([{ calls: [act({ p: "\ufffd" }, "c1")] }, DONE]);
     const question = await agent.ask("go");
     await agent.toolgate.ledger.answer(question.report.approvals[0]?.approvalId as string, { type: "approve" });
@@ -158,7 +161,7 @@ describe("C214: half a surrogate pair", () => {
     expect(sent()).toEqual([]);
   });
 
-  test("C214: a person's edit that holds one is not taken, and the question stays", async () => {
+  test("a person's edit that holds one is not taken, and the question stays", async () => {
     const agent = await start([{ calls: [act({ p: "a" }, "c1")] }, DONE]);
     const question = await agent.ask("go");
     const edit = { type: "edit", editedAction: { name: "mcp__hostile__act", args: { p: "\ud83d" } } };
@@ -170,7 +173,8 @@ describe("C214: half a surrogate pair", () => {
 });
 
 // Refused are numbers that are not finite; what a double rounds is not refused but shown, digested and sent rounded.
-test("C216: numbers are shown, digested and sent as the one value they were read as; what is not finite is refused", async () => {
+// Numbers that differ for a program were one in the canonical form, and large integers lost digits.
+test("numbers are shown, digested and sent as the one value they were read as; what is not finite is refused", async () => {
   const raw = ["-0", "1e2", "1.0", "12345678901234567890", "1e999", "-1e999"];
   const calls = raw.map((number) => act(`{"n":${number}}`, number));
   const agent = await start([{ calls }, DONE]);
@@ -194,7 +198,7 @@ test("C216: numbers are shown, digested and sent as the one value they were read
   expect(toolTexts(turn).filter((text) => text.includes("a number is too large"))).toHaveLength(2);
 });
 
-test("C216: a number that is not finite is refused as data too", async () => {
+test("a number that is not finite is refused as data too", async () => {
   const numbers = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, Number.NaN];
   const calls = numbers.map((n) => act({ n }, String(n)));
   const turn = await (await start([{ calls }, DONE], {})).ask("go");
@@ -202,7 +206,8 @@ test("C216: a number that is not finite is refused as data too", async () => {
   expect(sent()).toEqual([]);
 });
 
-describe("C217: a key that stands twice", () => {
+// A key stood twice: the viewer showed the first value, and the parser took the last.
+describe("a key that stands twice", () => {
   const twice = [
     '{"amount":1,"amount":1000}',
     '{"amount":1,"\\u0061mount":1000}',
@@ -210,7 +215,7 @@ describe("C217: a key that stands twice", () => {
     '{"a":1,"a":1}',
   ];
 
-  test("C217: is refused however it is spelled, and shown to nobody; the call beside it is", async () => {
+  test("is refused however it is spelled, and shown to nobody; the call beside it is", async () => {
     const calls = [...twice.map((text, index) => act(text, `twice ${index}`)), act({ amount: 1 }, "once")];
     const agent = await start([{ calls }, DONE]);
     const question = await agent.ask("go");
@@ -225,14 +230,14 @@ describe("C217: a key that stands twice", () => {
   });
 });
 
-describe("C217 C214: what a person types", () => {
+describe("what a person types", () => {
   let place: Workspace | undefined;
   afterEach(() => place?.end());
 
   test.each([
-    ["C217: a key twice", '{"environment":"a","environment":"b"}', "stands twice in one object"],
-    ["C214: half a pair", '{"environment":"\\ud83d"}', "half of a surrogate pair"],
-    ["C216: a number without end", '{"environment":1e999}', "a number is too large"],
+    ["a key twice", '{"environment":"a","environment":"b"}', "stands twice in one object"],
+    ["half a pair", '{"environment":"\\ud83d"}', "half of a surrogate pair"],
+    ["a number without end", '{"environment":1e999}', "a number is too large"],
   ])("%s is a wrong command line: nothing is answered, nothing sent", async (_, args, problem) => {
     place = new Workspace();
     const calls = [{ name: "mcp__deploy__trigger", args: { environment: "staging" }, id: "c1" }];
@@ -249,7 +254,8 @@ describe("C217 C214: what a person types", () => {
   });
 });
 
-describe("C219: the seal on a verdict", () => {
+// MACs were compared byte by byte with an early exit, in hex of either case, and also without a key.
+describe("the seal on a verdict", () => {
   const SECRET = "0123456789abcdef0123456789abcdef";
   const OTHER = "fedcba9876543210fedcba9876543210";
   const verdict: Omit<Verdict, "mac"> = {
@@ -276,14 +282,14 @@ describe("C219: the seal on a verdict", () => {
     "under the empty key": () => seal(verdict, "").mac,
   };
 
-  test.each(Object.entries(spoilt))("C219: a MAC %s is none, and comparing it throws nothing", (_, spoil) => {
+  test.each(Object.entries(spoilt))("a MAC %s is none, and comparing it throws nothing", (_, spoil) => {
     const good = seal(verdict, SECRET);
     expect(good.mac).toMatch(/[a-f]/); // upper case is another text
     expect(sealed(good, SECRET)).toBe(true);
     expect(sealed({ ...good, mac: spoil(good.mac) }, SECRET)).toBe(false);
   });
 
-  test.each(["", "s".repeat(31)])("C219: nothing starts with the key %j", async (secret) => {
+  test.each(["", "s".repeat(31)])("nothing starts with the key %j", async (secret) => {
     await expect(start([], { approvals: { secret } })).rejects.toMatchObject({
       code: "config_invalid",
       message: expect.stringMatching(/`approvals\.secret` .*32/),
@@ -291,7 +297,7 @@ describe("C219: the seal on a verdict", () => {
   });
 
   test.each(["in upper case", "with another last digit", "empty"] as const)(
-    "C219: a stored yes whose MAC is %s runs nothing: it is asked again",
+    "a stored yes whose MAC is %s runs nothing: it is asked again",
     async (name) => {
       const steps = [{ calls: [act({ p: 1 }, "c1")] }, DONE];
       const agent = await start(steps);
@@ -315,7 +321,7 @@ describe("C219: the seal on a verdict", () => {
 
   // The case lets an old key verify until its approvals expire. Here there is one key; what was approved under
   // another must be approved again. A no needs no key: it stands.
-  test("C219: after the key is changed a yes must be given again, a no stands, and each call runs once", async () => {
+  test("after the key is changed a yes must be given again, a no stands, and each call runs once", async () => {
     const steps = [{ calls: ["yes", "no", "open"].map((p) => act({ p }, p)) }, DONE];
     const under = (secret: string) => start(steps, { permissions: {}, approvals: { secret } });
     const agent = await under(SECRET);
@@ -337,7 +343,7 @@ describe("C219: the seal on a verdict", () => {
     expect(sent()).toEqual([{ p: "yes" }, { p: "open" }]);
   });
 
-  test("C219: a kept key that others may read answers nothing; made its owner's again, it does", async () => {
+  test("a kept key that others may read answers nothing; made its owner's again, it does", async () => {
     const place = new Workspace();
     try {
       const calls = [{ name: "mcp__deploy__trigger", args: { environment: "staging" }, id: "c1" }];

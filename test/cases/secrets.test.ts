@@ -80,7 +80,9 @@ const command = (config: object, more: object = {}) => ({
   ...more,
 });
 
-describe("C221 C223: the command", () => {
+// The whole configuration of a server, with its environment, was written to the log.
+// Response bodies, passwords in addresses and command lines reached the text that a user sees.
+describe("the command", () => {
   const everything = `${VISIBLE} ${SECRETS.flatMap(formsOf).join(" ")}`;
   const calls = {
     look_env: { do: "env" },
@@ -110,7 +112,7 @@ describe("C221 C223: the command", () => {
   const dies = "console.error(process.argv.slice(1).join(' '), process.env.GITHUB_TOKEN); process.exit(3)";
   const call = (name: string) => ({ name, args: {}, id: name.replace(/^mcp__/, "") });
 
-  test("C221 C223: says no secret in anything it prints or keeps, whatever servers do and however loud it is", {
+  test("says no secret in anything it prints or keeps, whatever servers do and however loud it is", {
     timeout: 120_000,
   }, async () => {
     http = await startHttpServer("hostile-http", hostile({ ...web, http: { authorization: `Bearer ${BEARER}` } }));
@@ -202,7 +204,7 @@ describe("C221 C223: the command", () => {
     }
   });
 
-  test("C223: a required server that is not there: its address, its path and what it was started with stay unsaid", async () => {
+  test("a required server that is not there: its address, its path and what it was started with stay unsaid", async () => {
     const path = "canary-in-a-path-66f1";
     const started = `${ARGUMENT}-and-more`;
     for (const server of [
@@ -230,7 +232,7 @@ describe("C221 C223: the command", () => {
       "a header that cannot be sent",
       { url: "https://127.0.0.1/mcp", headers: { Authorization: `Bearer ${BEARER}\n` } },
     ],
-  ])("C223: %s in the configuration is an error that quotes no secret", async (_, server) => {
+  ])("%s in the configuration is an error that quotes no secret", async (_, server) => {
     place.configure([], { mcpServers: { odd: server } });
     for (const how of [await run("check"), await run("run", "go"), await run("tools", "--json")])
       expect(how.code).toBe(1);
@@ -239,7 +241,8 @@ describe("C221 C223: the command", () => {
   });
 });
 
-describe("C225: arguments that only their author knows to be secret", () => {
+// A debug line printed a call's arguments in full.
+describe("arguments that only their author knows to be secret", () => {
   const PASSWORD = "canary-9-c2a7e4d1";
   const text = { type: "object", properties: { password: { type: "string", pattern: "^c" } } };
   const number = { type: "object", properties: { password: { type: "number" } }, additionalProperties: false };
@@ -257,7 +260,7 @@ describe("C225: arguments that only their author knows to be secret", () => {
 
   // The host cannot mark arguments as secret: there is no such key, so nothing masks them in questions and reports.
   test.skipIf(!process.env.LONG_TESTS)(
-    "C225: with DEBUG=* and --verbose they stand in questions, in reports of them, in the ledger and in the state alone",
+    "with DEBUG=* and --verbose they stand in questions, in reports of them, in the ledger and in the state alone",
     {
       timeout: 120_000,
     },
@@ -303,7 +306,7 @@ describe("C225: arguments that only their author knows to be secret", () => {
     },
   );
 
-  test("C225: --json stays one object on stdout when LangChain is told to trace itself", async () => {
+  test("--json stays one object on stdout when LangChain is told to trace itself", async () => {
     place.configure([{ say: "Hello." }]);
     const env = { LANGCHAIN_VERBOSE: "true" };
     const args = [commandFile(), "run", "go", "--thread", "t1", "--json"];
@@ -312,11 +315,11 @@ describe("C225: arguments that only their author knows to be secret", () => {
   });
 });
 
-describe("C225: in a run", () => {
+describe("in a run", () => {
   const b = bench();
   const PASSWORD = "canary-9-c2a7e4d1";
 
-  test("C225: no event, tool message or error holds the arguments of a call", async () => {
+  test("no event, tool message or error holds the arguments of a call", async () => {
     const schema = { type: "object", properties: { password: { type: "string" }, n: { enum: ["a", "b"] } } };
     const args = { password: PASSWORD };
     const steps = [

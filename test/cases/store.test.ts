@@ -1,4 +1,5 @@
-// What went wrong with stores elsewhere: a file locked by another process, a clock set back, histories that grow with the
+// What went wrong with stores elsewhere: a file locked by another process, a clock set back, histories that grow with
+// the
 // square of their turns, ids and filters that come from outside.
 
 import { randomBytes } from "node:crypto";
@@ -31,7 +32,8 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-describe("C141: a file that another process holds", () => {
+// Two processes used one SQLite file, and one of them failed because it was locked.
+describe("a file that another process holds", () => {
   const [MESSAGES, CALLS] = LONG ? [10, 50] : [3, 10];
 
   const config = (): Plan["config"] => {
@@ -158,7 +160,8 @@ describe("C141: a file that another process holds", () => {
   });
 });
 
-describe("C146: checkpoints whose order a clock has turned round", () => {
+// The clock was set back, an older checkpoint became the latest, and finished nodes ran again.
+describe("checkpoints whose order a clock has turned round", () => {
   const names = ["propose", "claim", "settle"] as const;
 
   test.each(names.flatMap((at) => [500, 60_000].map((ms) => [at, ms] as const)))(
@@ -191,7 +194,8 @@ describe("C146: checkpoints whose order a clock has turned round", () => {
   );
 });
 
-describe("C148: a history that grows", () => {
+// Results were copied into every checkpoint, and once more as raw details.
+describe("a history that grows", () => {
   test("results of 50 KB each: the store grows with what is new, not with the turns before it", {
     timeout: 300_000,
   }, async () => {
@@ -229,7 +233,8 @@ describe("C148: a history that grows", () => {
   });
 });
 
-describe("C150: thread ids from outside", () => {
+// A thread id that was an object, or a pattern, read another tenant's state.
+describe("thread ids from outside", () => {
   const LONGEST = "x".repeat(255);
   const refused: readonly [string, unknown][] = [
     ["an operator", { $gt: "" }],
@@ -337,7 +342,8 @@ describe("C150: thread ids from outside", () => {
   });
 });
 
-describe("C151: what a saver does with a filter", () => {
+// A filter's key was put into SQL as it was.
+describe("what a saver does with a filter", () => {
   const SAVERS: readonly [string, () => BaseCheckpointSaver][] = [
     ["SQLite", () => openCheckpointer(file())],
     ["memory", () => new MemorySaver()],

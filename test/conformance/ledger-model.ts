@@ -36,7 +36,7 @@ export async function compare(make: (deps: LedgerDeps) => Ledger | Promise<Ledge
       }
       for (const threadId of ["t1", "t2"]) {
         const numbers = (await real.operations(threadId)).flatMap((row) => row.seq ?? []);
-        expect(new Set(numbers).size).toBe(numbers.length); // L5
+        expect(new Set(numbers).size).toBe(numbers.length); // ledger-5
       }
       await real.close();
     }),

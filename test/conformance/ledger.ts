@@ -1,4 +1,5 @@
-// What every ledger adapter must do: the invariants L1 to L7 of the port, with a clock and owners in the test's hands.
+// What every ledger adapter must do: the invariants ledger-1 to ledger-8 of the port, with a clock and owners in the
+// test's hands.
 
 import { describe, expect, it } from "vitest";
 import { outcomeOf, rejected, type SettledRow, sha256 } from "../../src/contracts/index.js";
@@ -77,7 +78,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
   });
 
   describe(`${name}: the life of an operation`, () => {
-    it("L1 goes from claimed to dispatching to settled, each step with its facts", async () => {
+    it("goes from claimed to dispatching to settled, each step with its facts (ledger-1)", async () => {
       const at = await fresh();
       const save = operation();
       await propose(at, [save]);
@@ -108,7 +109,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       expect(await at.ledger.standing(query([]))).toMatchObject({ calls: 1, writes: 1, activeMs: 20 + 30 });
     });
 
-    it("L1 a settled operation is answered from the ledger, marked as replayed", async () => {
+    it("a settled operation is answered from the ledger, marked as replayed (ledger-1)", async () => {
       const at = await fresh();
       for (const [index, outcome] of [OK, FAILED, UNKNOWN].entries()) {
         const call = operation({ index, proposalId: `p${index}` });
@@ -119,7 +120,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       }
     });
 
-    it("L1 an unavailable read is claimed again as the next attempt, and starts clean", async () => {
+    it("an unavailable read is claimed again as the next attempt, and starts clean (ledger-1)", async () => {
       const at = await fresh();
       const load = read();
       await run(at, load, UNAVAILABLE);
@@ -129,7 +130,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       expect(outcomeOf(row) ?? (row as SettledRow).sentAt ?? (row as SettledRow).settledAt).toBeUndefined();
     });
 
-    it("L1 an unavailable write is claimed again only if it never reached dispatching", async () => {
+    it("an unavailable write is claimed again only if it never reached dispatching (ledger-1)", async () => {
       const at = await fresh();
       const [never, reached] = [operation({ index: 0 }), operation({ index: 1 })] as const;
       await claimOne(at, never);
@@ -143,7 +144,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       expect(said(await claimOne(at, reached))).toBe("unavailable (not_sent) by host, replayed");
     });
 
-    it("L4 an old fence begins nothing and settles nothing", async () => {
+    it("an old fence begins nothing and settles nothing (ledger-4)", async () => {
       const at = await fresh();
       const save = operation();
       await claimOne(at, save, { owner: owner("a") });
@@ -155,7 +156,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       expect(await rowOf(at, save)).toMatchObject({ state: "claimed", owner: owner("b"), fence: 2 });
     });
 
-    it("L4 begins only what is claimed, once", async () => {
+    it("begins only what is claimed, once (ledger-4)", async () => {
       const at = await fresh();
       const save = operation();
       expect(await at.ledger.begin(save.id, 1)).toEqual({ kind: "lost" });
@@ -164,7 +165,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       expect(await at.ledger.standing(query([]))).toMatchObject({ calls: 1 });
     });
 
-    it("L6 the first settlement stands; the same one again is confirmed, another is not", async () => {
+    it("the first settlement stands; the same one again is confirmed, another is not (ledger-6)", async () => {
       const at = await fresh();
       const save = operation();
       await run(at, save, OK);
@@ -175,7 +176,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       expect(await at.ledger.standing(query([]))).toMatchObject({ calls: 1, activeMs: 0 });
     });
 
-    it("L4 renews the lease of what an owner has in flight, and of nothing else", async () => {
+    it("renews the lease of what an owner has in flight, and of nothing else (ledger-4)", async () => {
       const at = await fresh();
       const [mine, other, done] = [read({ index: 0 }), read({ index: 1 }), read({ index: 2 })] as const;
       await claimOne(at, mine);
@@ -190,7 +191,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
   });
 
   describe(`${name}: owners`, () => {
-    it("L2 a claimed operation is busy for everybody, its own owner included, while the owner lives", async () => {
+    it("a claimed operation is busy for everybody, its own owner included, while the owner lives (ledger-2)", async () => {
       const at = await fresh();
       const save = operation();
       await claimOne(at, save, { owner: owner("a") });
@@ -199,7 +200,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       expect(await claimOne(at, save, { owner: owner("a") })).toEqual(busy);
     });
 
-    it("L2 while a call of the batch is being sent, the writes behind it are not taken from the run that sends", async () => {
+    it("while a call of the batch is being sent, the writes behind it are not taken from the run that sends (ledger-2)", async () => {
       const at = await fresh();
       const [first, second] = [operation(), operation({ index: 1 })];
       await at.ledger.claim(batch([first, second]));
@@ -210,7 +211,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       expect(await rowOf(at, second)).toMatchObject({ owner: owner("a"), fence: 1 });
     });
 
-    it("L2 an owner that cannot be asked keeps its claim until its lease lapses", async () => {
+    it("an owner that cannot be asked keeps its claim until its lease lapses (ledger-2)", async () => {
       const at = await fresh();
       const save = operation();
       await claimOne(at, save);
@@ -221,7 +222,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       expect(await claimOne(at, save, { owner: owner("b") })).toMatchObject({ kind: "claimed", fence: 2 });
     });
 
-    it("L1 a write left in dispatching by a dead owner becomes unknown with the claim, and is not sent again", async () => {
+    it("a write left in dispatching by a dead owner becomes unknown with the claim, and is not sent again (ledger-1)", async () => {
       const at = await fresh();
       const save = operation();
       await send(at, save);
@@ -233,7 +234,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       expect(await rowOf(at, save)).toMatchObject({ fence: 2, attempt: 1, sent: true });
     });
 
-    it("L1 a read left in dispatching by a dead owner runs again", async () => {
+    it("a read left in dispatching by a dead owner runs again (ledger-1)", async () => {
       const at = await fresh();
       const load = read();
       await send(at, load);
@@ -242,7 +243,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       expect(await claimOne(at, load, { owner: owner("b") })).toMatchObject({ kind: "claimed", fence: 2, attempt: 2 });
     });
 
-    it("L1 what was sent as a write is not sent again because the host calls it a read now", async () => {
+    it("what was sent as a write is not sent again because the host calls it a read now (ledger-1)", async () => {
       const at = await fresh();
       const save = operation();
       await send(at, save);
@@ -250,14 +251,14 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       expect(said(await claimOne(at, { ...save, effect: "read" }, { owner: owner("b") }))).toBe(HOST_GONE);
     });
 
-    it("L2 an operation named twice in a batch is claimed once", async () => {
+    it("an operation named twice in a batch is claimed once (ledger-2)", async () => {
       const at = await fresh();
       const load = read();
       const claims = claimsOf(await at.ledger.claim(batch([load, load])));
       expect(claims.map((claim) => claim.kind)).toEqual(["claimed", "busy"]);
     });
 
-    it("L1 sweeps what dead owners left: writes always, reads when told to, claimed rows never", async () => {
+    it("sweeps what dead owners left: writes always, reads when told to, claimed rows never (ledger-1)", async () => {
       const at = await fresh();
       const [save, load, waiting, living] = [operation(), read({ index: 1 }), read({ index: 2 }), read({ index: 3 })];
       await send(at, load);
@@ -277,7 +278,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
   });
 
   describe(`${name}: threads`, () => {
-    it("L2 an operation of another thread or scope is refused, and the true thread's is not touched", async () => {
+    it("an operation of another thread or scope is refused, and the true thread's is not touched (ledger-2)", async () => {
       const at = await fresh();
       const save = operation();
       await propose(at, [save]);
@@ -295,7 +296,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       expect(await rowOf(at, save)).toEqual(before);
     });
 
-    it("L2 another thread cannot refuse an operation either, nor ask about it", async () => {
+    it("another thread cannot refuse an operation either, nor ask about it (ledger-2)", async () => {
       const at = await fresh();
       const save = operation();
       await propose(at, [save]);
@@ -309,7 +310,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       expect(await at.ledger.row(save.id)).toBeUndefined();
     });
 
-    it("L5 numbers the writes of each thread from 1 and never twice; reads have no number", async () => {
+    it("numbers the writes of each thread from 1 and never twice; reads have no number (ledger-5)", async () => {
       const at = await fresh();
       const first = claimsOf(await at.ledger.claim(batch([operation(), read({ index: 1 }), operation({ index: 2 })])));
       expect(first.map((claim) => (claim.kind === "claimed" ? claim.seq : claim.kind))).toEqual([1, undefined, 2]);
@@ -320,7 +321,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
   });
 
   describe(`${name}: the halt`, () => {
-    it("L2 an unknown write halts the thread's writes, not its reads, nor another thread", async () => {
+    it("an unknown write halts the thread's writes, not its reads, nor another thread (ledger-2)", async () => {
       const at = await fresh();
       await run(at, operation(), UNKNOWN);
       const [save, load] = [operation({ proposalId: "p2" }), read({ proposalId: "p2", index: 1 })];
@@ -331,7 +332,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       });
     });
 
-    it("L2 under haltScope server it halts writes of the scope to that server, and the thread's own", async () => {
+    it("under haltScope server it halts writes of the scope to that server, and the thread's own (ledger-2)", async () => {
       const at = await fresh();
       await run(at, operation(), UNKNOWN);
       const claimed = async (threadId: string, server: string, scope: string, proposalId: string) => {
@@ -344,7 +345,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       expect(await claimed("t1", "mail", "local", "p5")).toBe(HALTED);
     });
 
-    it("L2 a write of the thread that a dead owner was sending is unknown, and halts", async () => {
+    it("a write of the thread that a dead owner was sending is unknown, and halts (ledger-2)", async () => {
       const at = await fresh();
       const sending = operation();
       await send(at, sending);
@@ -357,7 +358,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       expect(await stands(at, sending)).toBe(HOST_GONE);
     });
 
-    it("L2 what an earlier call of the batch turns out to be halts the later ones", async () => {
+    it("what an earlier call of the batch turns out to be halts the later ones (ledger-2)", async () => {
       const at = await fresh();
       const [first, second] = [operation(), operation({ index: 1 })];
       await at.ledger.claim(batch([first, second]));
@@ -367,7 +368,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       expect(claims.map(said)).toEqual([HOST_GONE, HALTED]);
     });
 
-    it("L2 refuses a verdict given before the halt, and does not consume it", async () => {
+    it("refuses a verdict given before the halt, and does not consume it (ledger-2)", async () => {
       const at = await fresh();
       const asked = operation({ proposalId: "p2", decision: "ask" });
       const yes = await approve(at, asked);
@@ -376,7 +377,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       expect(await at.ledger.request(yes.approvalId)).toMatchObject({ consumed: false });
     });
 
-    it("L2 begin looks again: a write that became unknown since the claim", async () => {
+    it("begin looks again: a write that became unknown since the claim (ledger-2)", async () => {
       const at = await fresh();
       const [first, second, load] = [operation(), operation({ index: 1 }), read({ index: 2 })];
       await at.ledger.claim(batch([first, second, load]));
@@ -389,7 +390,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       expect(await at.ledger.begin(load.id, 1)).toMatchObject({ kind: "dispatching" });
     });
 
-    it("L2 begin looks as far as the claim was told to", async () => {
+    it("begin looks as far as the claim was told to (ledger-2)", async () => {
       const at = await fresh();
       const [near, far] = [operation({ proposalId: "p2" }), operation({ proposalId: "p3" })];
       await claimOne(at, near, { threadId: "t2" });
@@ -399,7 +400,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       expect(await at.ledger.begin(far.id, 1)).toMatchObject({ kind: "halted" });
     });
 
-    it("L2 settling the unknown write lifts the halt", async () => {
+    it("settling the unknown write lifts the halt (ledger-2)", async () => {
       const at = await fresh();
       const unknown = operation();
       await run(at, unknown, UNKNOWN);
@@ -413,7 +414,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
   describe(`${name}: guards`, () => {
     const again = operation({ proposalId: "p2" });
 
-    it("L2 an identical earlier write is asked about, even if allowed; nothing of the batch is claimed", async () => {
+    it("an identical earlier write is asked about, even if allowed; nothing of the batch is claimed (ledger-2)", async () => {
       const at = await fresh();
       await run(at, operation({ args: { n: 0 } }), OK);
       const load = read({ proposalId: "p2", index: 1 });
@@ -431,7 +432,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       ["result_unknown", HALTED],
       ["failed", "claimed"],
       ["unavailable", "claimed"],
-    ])("L2 an identical write that is %s: %s", async (state, expected) => {
+    ])("an identical write that is %s: %s (ledger-2)", async (state, expected) => {
       const at = await fresh();
       const first = operation();
       const claim = await claimOne(at, first);
@@ -443,7 +444,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       expect(result.kind === "ask" ? "ask" : said(result.claims[0])).toBe(expected);
     });
 
-    it("L2 repeat deny refuses it, repeat allow runs it, other arguments and other threads are no repeat", async () => {
+    it("repeat deny refuses it, repeat allow runs it, other arguments and other threads are no repeat (ledger-2)", async () => {
       const at = await fresh();
       await run(at, operation(), OK);
       const where = { ledgerSeq: 1 };
@@ -454,7 +455,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       expect(said(await claimOne(at, operation({ proposalId: "p5" }), { threadId: "t2" }))).toBe("claimed");
     });
 
-    it("L2 the second identical write of one message is a repeat of the first, not the first of the second", async () => {
+    it("the second identical write of one message is a repeat of the first, not the first of the second (ledger-2)", async () => {
       const at = await fresh();
       const [first, second] = [operation({ args: {} }), operation({ index: 1, args: {} })];
       const twice = batch([first, second]);
@@ -467,7 +468,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       expect(claimsOf(after).map((claim) => claim.kind)).toEqual(["claimed", "claimed"]);
     });
 
-    it("L2 writes this branch has not seen are asked about, whatever policy says", async () => {
+    it("writes this branch has not seen are asked about, whatever policy says (ledger-2)", async () => {
       const at = await fresh();
       const other = operation({ args: { other: true } });
       await run(at, other, OK);
@@ -478,7 +479,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       expect(claimsOf(await at.ledger.claim({ ...batch([save], { verdicts: [yes] }) }))[0]?.kind).toBe("claimed");
     });
 
-    it("L2 reads, seen writes, writes of this proposal, rejected and unavailable ones are not ahead", async () => {
+    it("reads, seen writes, writes of this proposal, rejected and unavailable ones are not ahead (ledger-2)", async () => {
       const at = await fresh();
       await run(at, operation({ args: { seen: true } }), OK); // 1
       const turnedAway = operation({ proposalId: "px", args: { turned: "away" } });
@@ -494,7 +495,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       expect(await claimOne(at, load, { ledgerSeq: 0 })).toMatchObject({ kind: "claimed" });
     });
 
-    it("L2 an approval covers the earlier writes it showed and no others", async () => {
+    it("an approval covers the earlier writes it showed and no others (ledger-2)", async () => {
       const at = await fresh();
       const first = operation();
       await run(at, first, OK);
@@ -544,7 +545,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
   describe(`${name}: verdicts`, () => {
     const asked = operation({ decision: "ask" });
 
-    it("L2 an ask without a verdict claims nothing of its batch", async () => {
+    it("an ask without a verdict claims nothing of its batch (ledger-2)", async () => {
       const at = await fresh();
       const load = read({ index: 1 });
       expect(await at.ledger.claim(batch([load, asked]))).toEqual({ kind: "ask", operationIds: [asked.id] });
@@ -552,7 +553,8 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       expect(await at.ledger.row(asked.id)).toBeUndefined();
     });
 
-    it("L3 a verdict is consumed by the claim it permits; another claim finds the operation as it stands (C126)", async () => {
+    // One approval could be used again, or for another call.
+    it("a verdict is consumed by the claim it permits; another claim finds the operation as it stands (ledger-3)", async () => {
       const at = await fresh();
       const yes = await approve(at, asked);
       expect(await claimOne(at, asked, { verdicts: [yes] })).toMatchObject({ kind: "claimed" });
@@ -563,7 +565,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       expect(said(await claimOne(at, asked, { verdicts: [yes] }))).toBe("ok (success) by server, replayed");
     });
 
-    it("L3 a claim that was abandoned before the send goes on under the verdict it consumed", async () => {
+    it("a claim that was abandoned before the send goes on under the verdict it consumed (ledger-3)", async () => {
       const at = await fresh();
       const yes = await approve(at, asked);
       await claimOne(at, asked, { verdicts: [yes] });
@@ -576,7 +578,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       ["another seal", { mac: "forged" }, {}],
       ["another approval", { approvalId: "approval-of-something-else" }, {}],
       ["another tool definition", {}, { toolDigest: sha256("changed definition") }],
-    ])("L2 a verdict with %s asks, and burns nothing (C126)", async (_, forged, where) => {
+    ])("a verdict with %s asks, and burns nothing (ledger-2)", async (_, forged, where) => {
       const at = await fresh();
       const yes = await approve(at, asked);
       const tried = batch([asked], { verdicts: [{ ...yes, ...forged }], ...where });
@@ -585,7 +587,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       expect(await claimOne(at, asked, { verdicts: [yes] })).toMatchObject({ kind: "claimed" });
     });
 
-    it("L2 a verdict is for one operation: other arguments, another call, another thread (C126)", async () => {
+    it("a verdict is for one operation: other arguments, another call, another thread (ledger-2)", async () => {
       const at = await fresh();
       const yes = await approve(at, asked);
       const other = operation({ decision: "ask", args: { n: "other" } });
@@ -601,14 +603,14 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       expect(await claimOne(at, asked, { verdicts: [yes] })).toMatchObject({ kind: "claimed" });
     });
 
-    it("L2 no verdict runs what policy denies", async () => {
+    it("no verdict runs what policy denies (ledger-2)", async () => {
       const at = await fresh();
       const yes = await approve(at, asked);
       const denied = operation({ decision: "deny" });
       expect(said(await claimOne(at, denied, { verdicts: [yes] }))).toBe("rejected (denied) by policy");
     });
 
-    it("L2 a verdict that was superseded by a newer question asks", async () => {
+    it("a verdict that was superseded by a newer question asks (ledger-2)", async () => {
       const at = await fresh();
       const yes = await approve(at, asked);
       const newer = await askOne(at, asked, { seen: [sha256("earlier")] });
@@ -618,7 +620,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       expect(await at.ledger.answer([{ verdict: yes }])).toMatchObject([{ kind: "already_decided", verdict: yes }]);
     });
 
-    it("L2 is valid to the last millisecond of its time, counted from the batch's last verdict", async () => {
+    it("is valid to the last millisecond of its time, counted from the batch's last verdict (ledger-2)", async () => {
       const at = await fresh();
       const second = operation({ decision: "ask", index: 1 });
       const first = await approve(at, asked);
@@ -629,7 +631,9 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       expect(claims.map((claim) => claim.kind)).toEqual(["claimed", "claimed"]);
     });
 
-    it("L2 one millisecond later it was not run, and a person is told so (C129, C131)", async () => {
+    // The expiry of an approval was stored and never checked, so that a yes worked for ever.
+    // The model was told that the call would run once approved, although the question had expired.
+    it("one millisecond later it was not run, and a person is told so (ledger-2)", async () => {
       const at = await fresh();
       const yes = await approve(at, asked);
       at.clock.now += TTL + 1;
@@ -639,14 +643,15 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       expect(await at.ledger.request(yes.approvalId)).toMatchObject({ consumed: false });
     });
 
-    it("L2 the question's own expiry ends its verdict too", async () => {
+    it("the question's own expiry ends its verdict too (ledger-2)", async () => {
       const at = await fresh();
       const yes = await approve(at, asked, { ttlMs: 1_000 });
       at.clock.now += 1_001;
       expect(said(await claimOne(at, asked, { verdicts: [yes] }))).toBe("rejected (expired) by expiry");
     });
 
-    it("L2 a clock set back does not revive an expired verdict (C132)", async () => {
+    // The wall clock was set back, and what depended on its order or on a lifetime went wrong.
+    it("a clock set back does not revive an expired verdict (ledger-2)", async () => {
       const at = await fresh();
       const yes = await approve(at, asked);
       at.clock.now += TTL + 1;
@@ -655,7 +660,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       expect(said(await claimOne(at, asked, { verdicts: [yes] }))).toBe("rejected (expired) by expiry");
     });
 
-    it("L2 a clock set forward expires what was open; what is approved after it was mended lives its life (C132)", async () => {
+    it("a clock set forward expires what was open; what is approved after it was mended lives its life (ledger-2)", async () => {
       const at = await fresh();
       const yes = await approve(at, asked);
       at.clock.now += 30 * 24 * 3_600_000;
@@ -671,7 +676,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       expect(said(await claimOne(at, last, { verdicts: [stale], ledgerSeq: 1 }))).toBe("rejected (expired) by expiry");
     });
 
-    it("L1 an unavailable operation that cannot be claimed again stays unavailable", async () => {
+    it("an unavailable operation that cannot be claimed again stays unavailable (ledger-1)", async () => {
       const at = await fresh();
       const yes = await approve(at, asked);
       await claimOne(at, asked, { verdicts: [yes] });
@@ -720,7 +725,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       });
     });
 
-    it("G4 what the host fills in is part of what is asked and approved", async () => {
+    it("what the host fills in is part of what is asked and approved (G4)", async () => {
       const at = await fresh();
       const plain = await askOne(at, asked, { approvalId: "plain" });
       const first = await askOne(at, asked, { approvalId: "first", injects: ["grant", "id"] });
@@ -770,7 +775,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       expect(await at.ledger.openRequests()).toEqual([]);
     });
 
-    it("L6 the first answer wins, the second is told what stands", async () => {
+    it("the first answer wins, the second is told what stands (ledger-6)", async () => {
       const at = await fresh();
       const question = await askOne(at, asked);
       const [yes, no] = [verdict(question), verdict(question, { type: "reject", mac: "another" })];
@@ -782,7 +787,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       expect(await at.ledger.openRequests()).toEqual([]);
     });
 
-    it("L6 knows no question of that id, nor an answer to another operation", async () => {
+    it("knows no question of that id, nor an answer to another operation (ledger-6)", async () => {
       const at = await fresh();
       const question = await askOne(at, asked);
       const lost = verdict(question, { approvalId: "unheard-of" });
@@ -791,7 +796,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       expect(answers).toEqual([{ kind: "not_found" }, { kind: "not_found" }]);
     });
 
-    it("L6 a verdict whose key is gone may be given again; a consumed one may not", async () => {
+    it("a verdict whose key is gone may be given again; a consumed one may not (ledger-6)", async () => {
       const at = await fresh();
       const question = await askOne(at, asked);
       const [old, again, wrong] = ["old", "new", "wrong"].map((mac) => verdict(question, { mac }));
@@ -845,7 +850,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       expect(await claimOne(at, edited, { verdicts: [approval] })).toMatchObject({ kind: "claimed" });
     });
 
-    it("L6 an edit into a call that has a row already changes nothing", async () => {
+    it("an edit into a call that has a row already changes nothing (ledger-6)", async () => {
       const at = await fresh();
       const question = await askOne(at, asked);
       const edit = { request: request(asked, { approvalId: "again" }), verdict: verdict(question) };
@@ -854,7 +859,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       expect(await at.ledger.openRequests()).toHaveLength(1);
     });
 
-    it("an answer to an expired question settles the operation as expired (C131)", async () => {
+    it("an answer to an expired question settles the operation as expired", async () => {
       const at = await fresh();
       const question = await askOne(at, asked, { ttlMs: 1_000 });
       at.clock.now += 1_001;
@@ -865,7 +870,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       expect(outcomeOf(await rowOf(at, asked))?.message).toContain("it was not run");
     });
 
-    it("a clock set back does not reopen an expired question (C132)", async () => {
+    it("a clock set back does not reopen an expired question", async () => {
       const at = await fresh();
       const question = await askOne(at, asked, { ttlMs: 1_000 });
       at.clock.now += 1_001;
@@ -934,7 +939,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       expect(await at.ledger.refuse([{ ...refusal(), operation: abandoned }])).toMatchObject([{ state: "settled" }]);
     });
 
-    it("L6 returns what is settled or being sent as it stands, however often it is told", async () => {
+    it("returns what is settled or being sent as it stands, however often it is told (ledger-6)", async () => {
       const at = await fresh();
       await send(at, save);
       at.life.set("a", "gone");
@@ -1015,7 +1020,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
   describe(`${name}: runs`, () => {
     const [save, other] = [operation(), operation({ index: 1 })];
 
-    it("L8 a thread is one run's at a time, until it is given back", async () => {
+    it("a thread is one run's at a time, until it is given back (ledger-8)", async () => {
       const { ledger } = await fresh();
       expect(await ledger.enter("t1", owner("a"), LEASE)).toEqual({ kind: "entered" });
       expect(await ledger.enter("t1", owner("a"), LEASE)).toEqual({ kind: "entered" });
@@ -1027,7 +1032,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       expect(await ledger.enter("t1", owner("b"), LEASE)).toEqual({ kind: "entered" });
     });
 
-    it("L8 the thread of an owner that is gone, or was not heard of for its lease, may be taken", async () => {
+    it("the thread of an owner that is gone, or was not heard of for its lease, may be taken (ledger-8)", async () => {
       const at = await fresh();
       await at.ledger.enter("t1", owner("a"), LEASE);
       at.life.set("a", "gone");
@@ -1042,7 +1047,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       expect(await at.ledger.renew(owner("b"), LEASE)).toBe(false);
     });
 
-    it("L8 nobody else proposes, asks, claims, begins or refuses in it", async () => {
+    it("nobody else proposes, asks, claims, begins or refuses in it (ledger-8)", async () => {
       const at = await fresh();
       await propose(at, [save, other]);
       await claimOne(at, save, { owner: owner("a") });
@@ -1066,7 +1071,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       expect(await at.ledger.row(other.id)).toBeUndefined();
     });
 
-    it("L8 a run that no longer holds its thread does nothing in it, also when nobody else holds it", async () => {
+    it("a run that no longer holds its thread does nothing in it, also when nobody else holds it (ledger-8)", async () => {
       const at = await fresh();
       await propose(at, [save]);
       await at.ledger.enter("t1", owner("a"), LEASE);
@@ -1078,7 +1083,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       expect(await at.ledger.openRequests("t1")).toEqual([]);
     });
 
-    it("L4 L8 whoever takes a thread fences off what a gone owner left in it", async () => {
+    it("whoever takes a thread fences off what a gone owner left in it (ledger-4) (ledger-8)", async () => {
       const at = await fresh();
       const look = read({ index: 2 });
       await propose(at, [save, other, look]);
@@ -1099,7 +1104,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
     const save = operation();
     const by = { by: "someone", note: "I looked" };
 
-    it("L1 a late answer settles an unknown outcome once", async () => {
+    it("a late answer settles an unknown outcome once (ledger-1)", async () => {
       const at = await fresh();
       await run(at, save, UNKNOWN);
       const late = { ...OK, evidence: { attempted: true, how: "response", late: true } };
@@ -1111,7 +1116,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       expect(await stands(at, save)).toBe("ok (success) by server");
     });
 
-    it("L1 a late answer that proves nothing still leaves its words, and the outcome open", async () => {
+    it("a late answer that proves nothing still leaves its words, and the outcome open (ledger-1)", async () => {
       const at = await fresh();
       await run(at, save, UNKNOWN);
       const words = { ...UNKNOWN, reason: "tool_error" as const, message: "disk error" };
@@ -1119,7 +1124,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       expect(await at.ledger.settleLate({ operationId: save.id, fence: 1, outcome: OK, sent: true })).toBe(true);
     });
 
-    it("L4 an owner that was taken for gone says nothing any more, late or not", async () => {
+    it("an owner that was taken for gone says nothing any more, late or not (ledger-4)", async () => {
       const at = await fresh();
       await send(at, save);
       at.life.set("a", "gone");
@@ -1157,7 +1162,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       expect(await rowOf(at, save)).toMatchObject({ resolution: { type, at: START + 500, ...by } });
     });
 
-    it("L6 the first word stands: who comes later is told", async () => {
+    it("the first word stands: who comes later is told (ledger-6)", async () => {
       const at = await fresh();
       await run(at, save, UNKNOWN);
       at.life.set("a", "gone");
@@ -1177,7 +1182,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       ["happened", "ok (read_back) by server"],
       ["did_not_happen", "failed (read_back) by server"],
       ["nothing", "result_unknown (deadline) by host"],
-    ] as const)("L1 a read-back found %s: %s, with its evidence", async (found, expected) => {
+    ] as const)("a read-back found %s: %s, with its evidence (ledger-1)", async (found, expected) => {
       const at = await fresh();
       await run(at, save, { ...UNKNOWN, evidence: { attempted: true, how: "deadline" } });
       at.life.set("a", "gone");
@@ -1189,7 +1194,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       expect(await rowOf(at, save)).toEqual(row);
     });
 
-    it("L1 L6 a read-back that found nothing leaves the outcome to whoever knows; one that did is the last word", async () => {
+    it("a read-back that found nothing leaves the outcome to whoever knows; one that did is the last word (ledger-1) (ledger-6)", async () => {
       const at = await fresh();
       await run(at, save, UNKNOWN);
       at.life.set("a", "gone");
@@ -1203,7 +1208,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       expect(await at.ledger.standing(query([]))).toMatchObject({ unknownWrites: [] });
     });
 
-    it("L1 a read-back's did_not_happen is only evidence while the sender may still get its answer", async () => {
+    it("a read-back's did_not_happen is only evidence while the sender may still get its answer (ledger-1)", async () => {
       const at = await fresh();
       await run(at, save, UNKNOWN);
       const said = { tool: "mcp__s__look", found: "did_not_happen", detail: "not there" } as const;
@@ -1216,7 +1221,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       expect(await at.ledger.readBack(save.id, said)).toMatchObject({ outcome: { status: "failed" } });
     });
 
-    it("L6 a read-back says nothing of what is unheard of, in flight, settled, or a read", async () => {
+    it("a read-back says nothing of what is unheard of, in flight, settled, or a read (ledger-6)", async () => {
       const at = await fresh();
       const found = { tool: "mcp__s__look", found: "did_not_happen", detail: "" } as const;
       expect(await at.ledger.readBack(save.id, found)).toBeUndefined();

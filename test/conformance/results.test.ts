@@ -11,7 +11,7 @@ resultsSuite("memory results", createMemoryResults);
 resultsSuite("SQLite results", () => createSqliteResults(new Database(":memory:")));
 
 describe("SQLite results on disk", () => {
-  it("R1 keeps equal bodies once, compressed, and gives them back after a restart", async () => {
+  it("keeps equal bodies once, compressed, and gives them back after a restart (results-1)", async () => {
     const folder = mkdtempSync(join(tmpdir(), "toolgate-"));
     try {
       const path = join(folder, "store.db");

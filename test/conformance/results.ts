@@ -1,4 +1,4 @@
-// What every result store adapter must do: R1 and R2 of the port.
+// What every result store adapter must do: results-1 and results-2.
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -16,7 +16,7 @@ export function resultsSuite(name: string, make: () => ResultStore | Promise<Res
       expect(await results.read("t1", reference.ref)).toBe("für alle");
     });
 
-    it("R2 serves the thread a reference was made for and no other", async () => {
+    it("serves the thread a reference was made for and no other (results-2)", async () => {
       const results = await make();
       const mine = await results.put("t1", "secret of t1");
       expect(await results.read("t2", mine.ref)).toBeUndefined();
@@ -42,7 +42,7 @@ export function resultsSuite(name: string, make: () => ResultStore | Promise<Res
       },
     );
 
-    it("R1 keeps any text whole: NUL, empty, large, compressible or not", async () => {
+    it("keeps any text whole: NUL, empty, large, compressible or not (results-1)", async () => {
       const results = await make();
       const text = fc.string({ unit: "grapheme", maxLength: 200 });
       const large = fc.tuple(text, fc.integer({ min: 1, max: 3_000 })).map(([part, times]) => part.repeat(times));

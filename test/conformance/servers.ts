@@ -2,7 +2,7 @@
 //
 // A factory makes the adapter from configurations. The servers are real, and their log tells what reached them.
 //
-//   S1–S5 as in `src/contracts/servers.ts`.
+// What they are is in the header of `src/contracts/servers.ts`.
 
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import type { ServerConfig } from "../../src/contracts/index.js";
@@ -88,7 +88,7 @@ export function serversConformance(make: ServersFactory, ways: readonly Way[] = 
       expect(servers.names).toEqual(["one"]);
     });
 
-    test("pages come raw, one at a time, odd tools included; an empty cursor is a cursor (S3)", async () => {
+    test("pages come raw, one at a time, odd tools included; an empty cursor is a cursor (servers-3)", async () => {
       expect(await connection.listPage(undefined, 5_000, 100_000)).toMatchObject({
         ok: true,
         tools: page.tools,
@@ -122,16 +122,19 @@ export function serversConformance(make: ServersFactory, ways: readonly Way[] = 
     test.each([
       ["timeoutLike", { code: -32001, message: "Request timed out", data: { timeout: 5 } }],
       ["closedLike", { code: -32000, message: "Connection closed" }],
-    ])("a server that answers with the error of a lost connection has answered (%s) (S1)", async (tool, error) => {
-      expect(await call(tool, { tool }).evidence).toMatchObject({
-        attempted: true,
-        how: "response",
-        response: { error },
-      });
-    });
+    ])(
+      "a server that answers with the error of a lost connection has answered (%s) (servers-1)",
+      async (tool, error) => {
+        expect(await call(tool, { tool }).evidence).toMatchObject({
+          attempted: true,
+          how: "response",
+          response: { error },
+        });
+      },
+    );
 
     test.each(["mismatch", "more"])(
-      "an answer that asks for the request again gets none (%s) (S2) (http-2)",
+      "an answer that asks for the request again gets none (%s) (servers-2) (http-2)",
       async (tool) => {
         const { response, how } = await call(tool, { tool }).evidence;
         expect(how).toBe("response");
@@ -144,7 +147,7 @@ export function serversConformance(make: ServersFactory, ways: readonly Way[] = 
       },
     );
 
-    test("a result no SDK accepts is evidence as it came (S3)", async () => {
+    test("a result no SDK accepts is evidence as it came (servers-3)", async () => {
       expect((await call("strange", { tool: "strange" }).evidence).response).toMatchObject({
         result: { content: [{ type: "hologram", x: 1 }], structuredContent: [1] },
       });
@@ -154,7 +157,8 @@ export function serversConformance(make: ServersFactory, ways: readonly Way[] = 
       });
     });
 
-    // `JSON.parse` takes 50,000 nested brackets; `JSON.stringify` throws at about 5,000. The result came in and could not be saved.
+    // `JSON.parse` takes 50,000 nested brackets; `JSON.stringify` throws at about 5,000. The result came in and could
+    // not be saved.
     test("a result nested too deep to be written out again is measured, not a crash", async () => {
       const { how, bytes } = await call("deep", { tool: "deep" }).evidence;
       expect({ how, bytes }).toEqual({ how: "response", bytes: 20_022 });
@@ -174,7 +178,7 @@ export function serversConformance(make: ServersFactory, ways: readonly Way[] = 
       },
     );
 
-    test("a write is not cancelled at its deadline and its late answer is taken (S4) (connection-1)", async () => {
+    test("a write is not cancelled at its deadline and its late answer is taken (servers-4) (connection-1)", async () => {
       const { evidence, late } = call("late", { tool: "late", deadlineMs: 150, keepListeningMs: 5_000 });
       const { attempted, how, response } = await evidence;
       expect({ attempted, how, response }).toEqual({ attempted: true, how: "deadline", response: undefined });
@@ -183,7 +187,7 @@ export function serversConformance(make: ServersFactory, ways: readonly Way[] = 
       expect(cancelled("late")).toBe(false);
     });
 
-    test("without an answer the listening ends in time (S4)", async () => {
+    test("without an answer the listening ends in time (servers-4)", async () => {
       const { evidence, late } = call("never", { tool: "late", deadlineMs: 100, keepListeningMs: 100 });
       expect((await evidence).how).toBe("deadline");
       expect(await late).toBeUndefined();

@@ -1,4 +1,5 @@
-// Scenario S2, what answers are worth: a read without a usable one is unavailable, a write is unknown until the read-back
+// The document workspace, what answers are worth: a read without a usable one is unavailable, a write is unknown until
+// the read-back
 // or a person settles it. Over both protocol versions, with real processes that answer badly, late or not at all.
 
 import { describe, expect, test } from "vitest";
@@ -33,7 +34,7 @@ const looksIntoLog = {
   absent: said("ok", { carried_out: false, final: true, detail: "it never began" }),
 };
 
-describe.each(SAMPLED)("S2 over MCP %s", (protocol) => {
+describe.each(SAMPLED)("what answers of the document workspace are worth, over MCP %s", (protocol) => {
   const w = desk(b, protocol);
 
   const exact = {
@@ -67,7 +68,7 @@ describe.each(SAMPLED)("S2 over MCP %s", (protocol) => {
   ];
 
   test.each(bad)(
-    "G7: a result %s: of a read unavailable, of the write unknown; a read-back that cannot tell asks a person",
+    "a result %s: of a read unavailable, of the write unknown; a read-back that cannot tell asks a person (G7)",
     async (_, result, reason) => {
       const calls = {
         search_documents: answers(result),
@@ -191,7 +192,7 @@ describe.each(SAMPLED)("S2 over MCP %s", (protocol) => {
     });
   });
 
-  describe("G6: an answer of the documents server that is lost", () => {
+  describe("an answer of the documents server that is lost (G6)", () => {
     test("after the file was written: the read-back finds it; one file, nobody is asked", async () => {
       const agent = await w.start(w.server({ fault: "kill-after-write" }), [save("r.md", REPORT), DONE]);
       const turn = await agent.resume(answer(await agent.ask("go")));

@@ -1,4 +1,5 @@
-// toolgate.documents.json: scenario S2's bounds to the number, clean under `toolgate check`, and held against catalogs that
+// toolgate.documents.json: the document workspace's bounds to the number, clean under `toolgate check`, and held
+// against catalogs that
 // break them.
 
 import { join } from "node:path";
@@ -15,7 +16,7 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 const file = join(root, "toolgate.documents.json");
 
 describe("the configuration as it is shipped", () => {
-  test("S2's bounds, rules and settings", async () => {
+  test("the bounds, rules and settings of the document workspace", async () => {
     const { config, findings } = await readConfig(file, { DOCUMENTS_SECRET: KEY });
     expect(findings).toEqual([]);
     expect(config.catalog.limits).toMatchObject({
@@ -62,7 +63,7 @@ describe("the configuration as it is shipped", () => {
   });
 });
 
-describe.each(PROTOCOLS)("S2's bounds on a catalog, over MCP %s", (protocol) => {
+describe.each(PROTOCOLS)("its bounds on a catalog, over MCP %s", (protocol) => {
   const w = desk(b, protocol);
   const ours = Object.values(definitions);
   const extra = (name: string, more: object = {}) => ({ name, inputSchema: { type: "object", ...more } });

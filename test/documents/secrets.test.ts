@@ -1,5 +1,7 @@
-// Scenario S2, G11: neither the key of the grants nor a grant is anywhere but in the one request that carries it: not in a
-// message, a model request, the state, a checkpoint, the ledger, a byte of the store, the server's log or an error text,
+// The document workspace and G11: neither the key of the grants nor a grant is anywhere but in the one request that
+// carries it: not in a
+// message, a model request, the state, a checkpoint, the ledger, a byte of the store, the server's log or an error
+// text,
 // also when the server says it aloud. The grants searched for are the very ones that were sent.
 
 import { createHash } from "node:crypto";
@@ -37,7 +39,7 @@ interface Sent {
   readonly params?: { readonly name?: string; readonly arguments?: Record<string, unknown> };
 }
 
-describe.each(PROTOCOLS)("G11 S2 over MCP %s", (protocol) => {
+describe.each(PROTOCOLS)("secrets and the document workspace over MCP %s (G11)", (protocol) => {
   const w = desk(b, protocol);
 
   const sent = () => w.kept().map((line) => JSON.parse(line) as Sent);

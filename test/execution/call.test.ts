@@ -1,4 +1,5 @@
-// Call: what is sent, in which order, and what the ledger says at that moment. The ledger is real (in memory); the servers
+// Call: what is sent, in which order, and what the ledger says at that moment. The ledger is real (in memory); the
+// servers
 // behind the port are fakes that answer when the test says so.
 
 import { describe, expect, test } from "vitest";
@@ -155,7 +156,7 @@ function noting(ledger: Ledger, say: (method: string, operationId: string) => vo
 const ends = (at: World, operations: readonly Operation[]) => Promise.all(operations.map((one) => stands(at, one)));
 
 describe("what is sent", () => {
-  test("X1 G5: the row says `dispatching` at the moment of the send", async () => {
+  test("the row says `dispatching` at the moment of the send (call-order-1) (G5)", async () => {
     const states: string[] = [];
     const made = await rig([write(0), look(1)], (one) => ({
       evidence: rowOf(made.at, one).then((row) => {
@@ -169,7 +170,7 @@ describe("what is sent", () => {
     expect(made.trail.slice(0, 2)).toEqual(["begin write 0", "send write 0"]);
   });
 
-  test("X1 G5: when the ledger cannot say `dispatching`, nothing is sent, of this call or a later one", async () => {
+  test("when the ledger cannot say `dispatching`, nothing is sent, of this call or a later one (call-order-1) (G5)", async () => {
     const failing = (ledger: Ledger): Ledger => ({ ...ledger, begin: () => Promise.reject(new Error("disk full")) });
     const made = await rig([write(0), write(1)], () => once(ANSWERED), failing);
     await expect(made.go()).rejects.toThrow("disk full");
@@ -184,14 +185,14 @@ describe("what is sent", () => {
     ["a lost connection", LOST],
     ["nothing sent", NOT_SENT],
     ["an error of the server", { ...LOST, how: "response", response: { error: { code: -32603, message: "no" } } }],
-  ] as const)("X2 G6: one claim is one send, whatever came of it: %s", async (_, evidence) => {
+  ] as const)("one claim is one send, whatever came of it: %s (call-order-2) (G6)", async (_, evidence) => {
     const made = await rig([write(0)], () => once(evidence));
     await made.go();
     await made.late();
     expect(made.sent.map((one) => one.name)).toEqual(["write 0"]);
   });
 
-  test("X2 G6: when the answer cannot be stored the row stays `dispatching`, and nothing further is sent", async () => {
+  test("when the answer cannot be stored the row stays `dispatching`, and nothing further is sent (call-order-2) (G6)", async () => {
     const failing = (ledger: Ledger): Ledger => ({ ...ledger, settle: () => Promise.reject(new Error("disk full")) });
     const made = await rig([write(0), write(1)], () => once(ANSWERED), failing);
     await expect(made.go()).rejects.toThrow("disk full");
@@ -199,7 +200,7 @@ describe("what is sent", () => {
     expect(await ends(made.at, [write(0), write(1)])).toEqual(["dispatching", "claimed"]);
   });
 
-  test("X5: a body is stored before its row settles; without its body no row settles", async () => {
+  test("a body is stored before its row settles; without its body no row settles (settle-call-1)", async () => {
     const made = await rig([write(0)], () => once(ANSWERED));
     await made.go();
     expect(made.trail).toEqual(["begin write 0", "send write 0", "keep", "settle write 0"]);
@@ -218,7 +219,7 @@ describe("what is sent", () => {
 });
 
 describe("order", () => {
-  test("X3: neighbouring reads form groups of at most so many, every write stands alone", () => {
+  test("neighbouring reads form groups of at most so many, every write stands alone (call-order-3)", () => {
     const calls = ["read", "read", "read", "write", "write", "read", "write", "read", "read"].map((effect, n) => ({
       n,
       terms: { effect: effect as "read" | "write" },
@@ -230,7 +231,7 @@ describe("order", () => {
     expect(inOrder([], 4)).toEqual([]);
   });
 
-  test("X3: a write waits until everything before it is settled, and nothing overtakes it", async () => {
+  test("a write waits until everything before it is settled, and nothing overtakes it (call-order-3)", async () => {
     const calls = [look(0), look(1), look(2), write(3), look(4)];
     const made = await rig(calls, () => soon(ANSWERED));
     await made.go({ parallelReads: 2 });
@@ -250,7 +251,7 @@ describe("order", () => {
   });
 });
 
-describe("X4 G7: after an unknown write", () => {
+describe("after an unknown write (call-order-4) (G7)", () => {
   test.each([
     ["no answer in time", DEADLINE, "result_unknown (deadline) by host"],
     ["a lost connection", LOST, "result_unknown (connection_lost) by host"],
@@ -286,7 +287,7 @@ describe("X4 G7: after an unknown write", () => {
   });
 });
 
-describe("X6: a cancelled run", () => {
+describe("a cancelled run (call-order-5)", () => {
   test("begins nothing more, settles what is in flight, and leaves the rest claimed", async () => {
     const stop = new AbortController();
     const calls = [write(0), write(1), look(2)];
@@ -318,7 +319,7 @@ describe("X6: a cancelled run", () => {
   });
 });
 
-describe("X7: an answer after the deadline", () => {
+describe("an answer after the deadline (settle-call-3)", () => {
   const late = (evidence: CallEvidence | undefined): Call => ({
     evidence: Promise.resolve(DEADLINE),
     late: new Promise((resolve) => setImmediate(resolve, evidence)),
@@ -354,7 +355,7 @@ describe("X7: an answer after the deadline", () => {
 });
 
 describe("a host that lost its claim", () => {
-  test("G6: its lease passed before the first byte: nothing is sent, unavailable", async () => {
+  test("its lease passed before the first byte: nothing is sent, unavailable (G6)", async () => {
     const made = await rig([write(0)], (_, { maySend }) => {
       made.at.clock.now += LEASE;
       return once(maySend() ? ANSWERED : NOT_SENT);
@@ -364,7 +365,7 @@ describe("a host that lost its claim", () => {
     expect((await rowOf(made.at, write(0))).sent).toBe(false);
   });
 
-  test("X9: a store that fails at `dispatching` sends nothing, and says so once it can", async () => {
+  test("a store that fails at `dispatching` sends nothing, and says so once it can (settle-call-4)", async () => {
     const failing = (ledger: Ledger): Ledger => ({ ...ledger, begin: () => Promise.reject(storeFailed()) });
     const made = await rig([write(0)], () => once(ANSWERED), failing);
     expect(await made.go()).toMatchObject([{ outcome: { status: "unavailable", reason: "not_sent" } }]);
@@ -372,7 +373,7 @@ describe("a host that lost its claim", () => {
     expect(await stands(made.at, write(0))).toBe("unavailable (not_sent) by host");
   });
 
-  test("X9: an outcome that the store does not take is offered again, and never found out by sending again", async () => {
+  test("an outcome that the store does not take is offered again, and never found out by sending again (settle-call-4)", async () => {
     let refusals = 3;
     const failing = (ledger: Ledger): Ledger => ({
       ...ledger,
@@ -385,7 +386,7 @@ describe("a host that lost its claim", () => {
     expect(await stands(made.at, write(0))).toBe("ok (success) by server");
   });
 
-  test("X9: a store that never comes back: the run fails after half a minute, the row stays `dispatching`", async () => {
+  test("a store that never comes back: the run fails after half a minute, the row stays `dispatching` (settle-call-4)", async () => {
     const failing = (ledger: Ledger): Ledger => ({ ...ledger, settle: () => Promise.reject(storeFailed()) });
     const made = await rig([write(0)], () => once(ANSWERED), failing);
     await expect(made.go()).rejects.toMatchObject({ code: "store_failed" });
@@ -394,7 +395,7 @@ describe("a host that lost its claim", () => {
   });
 
   test.each(["the outcome", "the body"])(
-    "X9: half a minute by the clock, also where each try at %s takes its time",
+    "half a minute by the clock, also where each try at %s takes its time (settle-call-4)",
     async (what) => {
       let tries = 0;
       const slowly = () => {
@@ -410,7 +411,7 @@ describe("a host that lost its claim", () => {
     },
   );
 
-  test("G6: another host took over before the send: an error, and nothing further is sent", async () => {
+  test("another host took over before the send: an error, and nothing further is sent (G6)", async () => {
     const made = await rig([write(0), write(1)], () => once(ANSWERED));
     made.at.life.set("a", "gone");
     expect(await claimOne(made.at, write(0), { owner: owner("b") })).toMatchObject({ kind: "claimed", fence: 2 });
@@ -419,7 +420,7 @@ describe("a host that lost its claim", () => {
     expect(made.released).toEqual(["write 0", "write 1"]);
   });
 
-  test("G6: another host took a read over while it was in flight: its answer is not stored over the new attempt", async () => {
+  test("another host took a read over while it was in flight: its answer is not stored over the new attempt (G6)", async () => {
     const made = await rig([look(0), write(1)], (one) => ({
       evidence: (async () => {
         made.at.life.set("a", "gone");
@@ -468,7 +469,7 @@ describe("a local tool", () => {
     return { open, options: { deadlineMs: 100, keepListeningMs: 50, after } };
   }
 
-  test("T1: what it returned is its result; the timer is given back", async () => {
+  test("what it returned is its result; the timer is given back (local-1)", async () => {
     const { open, options } = timers();
     const call = localCall(async () => 7, asResult, options);
     expect(await call.evidence).toEqual({
@@ -489,14 +490,14 @@ describe("a local tool", () => {
         throw new Error("no disk");
       },
     ],
-  ])("T1: what it threw %s is an error result with its words", async (_, body) => {
+  ])("what it threw %s is an error result with its words (local-1)", async (_, body) => {
     const call = localCall(body, asResult, timers().options);
     expect((await call.evidence).response).toEqual({
       result: { content: [{ type: "text", text: "no disk" }], isError: true },
     });
   });
 
-  test("T1: past its deadline there is no answer; one that comes while we listen is late evidence", async () => {
+  test("past its deadline there is no answer; one that comes while we listen is late evidence (local-1)", async () => {
     const { open, options } = timers();
     let finish = (_: string) => {};
     const call = localCall(() => new Promise((resolve) => (finish = resolve)), asResult, options);
@@ -510,7 +511,7 @@ describe("a local tool", () => {
     ]);
   });
 
-  test("T1: listening ends", async () => {
+  test("listening ends (local-1)", async () => {
     const { open, options } = timers();
     const call = localCall(() => new Promise(() => {}), asResult, options);
     open[0]?.elapse();
@@ -519,7 +520,7 @@ describe("a local tool", () => {
     expect(await call.late).toBeUndefined();
   });
 
-  test("X6: a cancelled read is let go of, also when it was cancelled before it began", async () => {
+  test("a cancelled read is let go of, also when it was cancelled before it began (call-order-5)", async () => {
     const stop = new AbortController();
     const call = localCall(() => new Promise(() => {}), asResult, { ...timers().options, signal: stop.signal });
     stop.abort();
@@ -531,7 +532,7 @@ describe("a local tool", () => {
     expect((await never.evidence).how).toBe("aborted");
   });
 
-  test("G7: a write that threw is unknown, a read that threw has failed", async () => {
+  test("a write that threw is unknown, a read that threw has failed (G7)", async () => {
     const throws = () => localCall(() => Promise.reject(new Error("no disk")), asResult, timers().options);
     const made = await rig([look(0), write(1)], throws);
     await made.go();

@@ -1,4 +1,5 @@
-// Claim: one ruling on everything the store knows. The ledgers' own suite runs it inside transactions; here each fact is
+// Claim: one ruling on everything the store knows. The ledgers' own suite runs it inside transactions; here each fact
+// is
 // changed alone, also those that a store would have caught before.
 
 import { describe, expect, test } from "vitest";
@@ -54,7 +55,7 @@ const facts: ClaimFacts = {
 const said = (ruling: Ruling) =>
   ruling.kind === "settle" ? `${ruling.outcome.status} (${ruling.outcome.reason})` : ruling.kind;
 
-describe("G4 C2: an approval permits exactly what it was given for", () => {
+describe("an approval permits exactly what it was given for (G4) (admission-2)", () => {
   test("the operation that was asked about is claimed, and uses it up", () => {
     expect(rule(facts)).toEqual({ kind: "claim", consume: "a1" });
   });

@@ -49,26 +49,20 @@ describe("classify: what an answer means depends on where it came from", () => {
     ["404 for the session", http(404, true), "unavailable turned_away", "unavailable turned_away"],
     ["404 without a session", http(404), "failed server_error", "result_unknown server_error"],
     ["500", http(500), "failed server_error", "result_unknown server_error"],
+    // An adapter turned every error into one text, and its origin could only be guessed from its words.
     [
-      "a JSON-RPC error that looks like a local timeout (C083)",
+      "a JSON-RPC error that looks like a local timeout",
       rpcError,
       "failed server_error",
       "result_unknown server_error",
     ],
     ["isError", isError, "failed tool_error", "result_unknown tool_error"],
-    ["the deadline (C091)", { ...sent, how: "deadline" }, "unavailable deadline", "result_unknown deadline"],
-    [
-      "a lost connection (C074)",
-      { ...sent, how: "closed" },
-      "unavailable connection_lost",
-      "result_unknown connection_lost",
-    ],
-    [
-      "a cancelled run (C081)",
-      { ...sent, how: "aborted" },
-      "unavailable connection_lost",
-      "result_unknown connection_lost",
-    ],
+    // A limit of more than 60 s was ignored on the way to the tool.
+    ["the deadline", { ...sent, how: "deadline" }, "unavailable deadline", "result_unknown deadline"],
+    // A client waited for ever for a server that had died inside a call.
+    ["a lost connection", { ...sent, how: "closed" }, "unavailable connection_lost", "result_unknown connection_lost"],
+    // Servers often go on after they were told to cancel.
+    ["a cancelled run", { ...sent, how: "aborted" }, "unavailable connection_lost", "result_unknown connection_lost"],
     [
       "a result above the bound",
       { ...sent, how: "response", tooLarge: true },
@@ -111,7 +105,7 @@ describe("classify: what an answer means depends on where it came from", () => {
     expect(seen({ ...sent, how: "deadline" }, honest)).toBe("result_unknown deadline");
   });
 
-  test("under the result contract the tool's own status counts, and a missing one is doubt (C3)", () => {
+  test("under the result contract the tool's own status counts, and a missing one is doubt (classify-3)", () => {
     const says = (status: unknown) =>
       answered({ content: [], structuredContent: { status, message: "m", data: null } });
     expect(seen(says("ok"), byStatus)).toBe("ok contract");
@@ -127,7 +121,7 @@ describe("classify: what an answer means depends on where it came from", () => {
     expect([outcome.status, outcome.message]).toEqual(["ok", "done (flagged: it lacks x)"]);
   });
 
-  test("G7: no write without a response from the server is ever failed or ok, whatever the evidence", () => {
+  test("no write without a response from the server is ever failed or ok, whatever the evidence (G7)", () => {
     const evidence = fc.record(
       {
         attempted: fc.boolean(),

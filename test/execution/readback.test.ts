@@ -42,11 +42,11 @@ describe("what a read-back says", () => {
     ["nothing", undefined],
     ["nothing", null],
     ["nothing", "carried_out"],
-  ] as const)("K1, K2: %s by %j", (found, content) => {
+  ] as const)("%s by %j (reconcile-facts-1) (reconcile-facts-2)", (found, content) => {
     expect(foundIn(content, {})).toBe(found);
   });
 
-  test("K1: by the host's own facts, all of them, to the letter of a JSON pointer", () => {
+  test("by the host's own facts, all of them, to the letter of a JSON pointer (reconcile-facts-1)", () => {
     const reconcile = {
       happened: { "/total_count": 1, "/items/0/state": "open" },
       didNotHappen: { "/total_count": 0, "/a~1b/~0": null },
@@ -57,7 +57,7 @@ describe("what a read-back says", () => {
     expect(foundIn({ total_count: 0 }, reconcile)).toBe("nothing");
   });
 
-  test("K1: met both ways it says nothing; a fact about what every object inherits is never met", () => {
+  test("met both ways it says nothing; a fact about what every object inherits is never met (reconcile-facts-1)", () => {
     expect(foundIn({ x: 1 }, { happened: { "/x": 1 }, didNotHappen: { "/x": 1 } })).toBe("nothing");
     expect(foundIn({}, { happened: { "/constructor/name": "Object" } })).toBe("nothing");
   });

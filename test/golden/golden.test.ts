@@ -1,4 +1,5 @@
-// Stores written by released versions: each opens in this version and goes on where it was left, and nothing of it is sent
+// Stores written by released versions: each opens in this version and goes on where it was left, and nothing of it is
+// sent
 // twice. What this version cannot read is refused before anything is started.
 
 import { createHash } from "node:crypto";
@@ -89,7 +90,8 @@ test.each(versions)("%s is as it was written, and small", (version) => {
   expect(about(version)).toMatchObject({ schemaVersion: Number(version.slice(1)) });
 });
 
-describe.each(versions)("C153 a store of %s", (version) => {
+// State saved by an earlier version could not prove whose it was and still ran tools.
+describe.each(versions)("a store of %s", (version) => {
   test("is read without anything being started: history, outcomes, results, questions, unknown outcomes", async () => {
     const toolgate = await opened(version);
     const { messages, next } = await stateOf(toolgate, "finished");
@@ -181,7 +183,7 @@ describe.each(versions)("C153 a store of %s", (version) => {
   });
 });
 
-describe("C153 what this version cannot read is refused before anything is started", () => {
+describe("what this version cannot read is refused before anything is started", () => {
   const newest = `v${SCHEMA_VERSION}`;
   const made = existsSync(join(here, newest));
 

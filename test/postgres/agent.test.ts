@@ -84,7 +84,8 @@ describe("an agent on Postgres", () => {
     expect(effects()).toBe(1);
   });
 
-  test("C143 connections ended between each step: between the result and its record, above all", async () => {
+  // A pool kept connections that had died, and the next checkpoint could not be written.
+  test("connections ended between each step: between the result and its record, above all", async () => {
     const steps = ["propose", "standing", "claim", "begin", "settle"] as const;
     const { ledger, checkpointer, ended, close } = await ending(steps);
     const agent = await start([trigger("staging"), DONE], ALLOWING, { ledger, checkpointer });

@@ -66,7 +66,7 @@ function echo(saver: BaseCheckpointSaver) {
 }
 
 describe("Postgres checkpointer", () => {
-  it("D1 every checkpoint's delta channels are what LangGraph's walk makes of them", async () => {
+  it("every checkpoint's delta channels are what LangGraph's walk makes of them", async () => {
     const { url, plain } = await place();
     const { checkpointer } = at.open(url);
     const graph = echo(checkpointer);
@@ -90,10 +90,10 @@ describe("Postgres checkpointer", () => {
     const values = (await graph.getState(thread)).values as { messages: { text: string }[]; notes: string[] };
     expect(values.messages).toHaveLength(LONG ? 80 : 12);
     expect(values.notes.slice(0, 3)).toEqual(["note 1", "note 2", "note 3"]);
-    expect((await echo(plain).getState(thread)).values).toEqual(values); // D3
+    expect((await echo(plain).getState(thread)).values).toEqual(values);
   });
 
-  it("D2 D3 what is put and written, and put and written again, is stored as LangGraph's saver stores it", async () => {
+  it("what is put and written, and put and written again, is stored as LangGraph's saver stores it", async () => {
     const dumps: unknown[] = [];
     const ids = [uuid6(0), uuid6(1)];
     for (const ours of [false, true]) {

@@ -78,7 +78,7 @@ async function life(host: PostgresHost, before: (step: string) => void): Promise
 
 describe("a connection that is lost", () => {
   it.each(["answer", "request"] as const)(
-    "F23 with the %s of a write: it is stored once, and told as if nothing had been",
+    "with the %s of a write: it is stored once, and told as if nothing had been (F23)",
     async (what) => {
       const expected = await life(at.open(await at.server().freshSchema()), () => undefined);
       const told = await life(at.open(proxy.url(url)), () => proxy.lose(what, "SELECT stored"));
@@ -89,7 +89,7 @@ describe("a connection that is lost", () => {
     },
   );
 
-  it("F23 at the claim's COMMIT: the row is read back, and the write is claimed once", async () => {
+  it("at the claim's COMMIT: the row is read back, and the write is claimed once (F23)", async () => {
     const host = at.open(proxy.url(url));
     await propose(host, [operation()]);
     proxy.lose("answer", "SELECT stored");
@@ -122,11 +122,12 @@ describe("a connection that is lost", () => {
 });
 
 describe("a connection that goes silent", () => {
-  // As by default, an answer is waited for as long as patience lasts. On one connection at a time, what is asked next can
+  // As by default, an answer is waited for as long as patience lasts. On one connection at a time, what is asked next
+  // can
   // only be answered where the silent one has been given up.
   const silent = { clock: "host", max: 1, answerMs: 400, patienceMs: 400 } as const;
 
-  it("P4 S2 after a claim or a begin was stored: told as if nothing had been, and stored once", async () => {
+  it("after a claim or a begin was stored: told as if nothing had been, and stored once (postgres-connection-4) (postgres-store-2)", async () => {
     const host = at.open(proxy.url(url), silent);
     await propose(host, [operation()]);
     proxy.lose("silence", "SELECT stored");
@@ -138,7 +139,7 @@ describe("a connection that goes silent", () => {
     expect(await ask("SELECT version::int FROM toolgate_threads")).toEqual([{ version: 3 }]);
   });
 
-  it("P4 S2 once more, when asked whether the write is in: it is asked again on another", async () => {
+  it("once more, when asked whether the write is in: it is asked again on another (postgres-connection-4) (postgres-store-2)", async () => {
     const heard = (text: string) => {
       if (text.includes("ANY(recent)") && proxy.lost === 1) proxy.lose("silence", "ANY(recent)");
     };
@@ -190,7 +191,8 @@ describe("a checkpoint's connection that is lost", () => {
 });
 
 describe("connections that the database ends", () => {
-  it("C143 between any two steps: nothing is lost, doubled or thrown", async () => {
+  // A pool kept connections that had died, and the next checkpoint could not be written.
+  it("between any two steps: nothing is lost, doubled or thrown", async () => {
     const expected = await life(at.open(await at.server().freshSchema()), () => undefined);
     const host = at.open(url);
     await host.ledger.threads();
@@ -208,7 +210,7 @@ describe("connections that the database ends", () => {
     expect(await life(ended, () => undefined)).toEqual(expected);
   });
 
-  it("C143 under load: every write is begun and settled once", async () => {
+  it("under load: every write is begun and settled once", async () => {
     const host = at.open(url);
     await host.ledger.threads();
     let done = 0;
@@ -234,7 +236,7 @@ describe("connections that the database ends", () => {
     }
   });
 
-  it("C143 while nothing is under way: the next call connects again", async () => {
+  it("while nothing is under way: the next call connects again", async () => {
     const host = at.open(url);
     await run(host, operation(), OK);
     await terminate();
@@ -243,7 +245,8 @@ describe("connections that the database ends", () => {
 });
 
 describe("connections that are shared", () => {
-  it("C145 each transaction on a connection of its own, as a pooler in transaction mode may give it", async () => {
+  // Behind a pooler in transaction mode prepared statements vanished and session locks did not hold.
+  it("each transaction on a connection of its own, as a pooler in transaction mode may give it", async () => {
     const expected = await life(at.open(await at.server().freshSchema()), () => undefined);
     const texts: string[] = [];
     const pooled = { clock: "host", max: 1, maxUses: 1, heard: (text: string) => texts.push(text) } as const;
@@ -324,35 +327,32 @@ describe("a database that is not there", () => {
       "change `sslmode` in `store.url` as the message says, or leave it out",
     ],
   ] as const;
-  it.each(cases)(
-    "%s: store_failed, with what to do and without the password (C144)",
-    async (...[, broken, hint, again]) => {
-      const there = broken();
-      const host = at.open(there, { clock: "host", patienceMs: 100 });
-      const connects = vi.spyOn(pg.Pool.prototype, "connect");
-      const password = new URL(url).password;
-      const everything = [
-        () => host.ledger.threads(),
-        () => propose(host, [operation()]),
-        () => host.results.put("t1", "body"),
-        () => host.checkpointer.getTuple({ configurable: { thread_id: "t1" } }),
-      ];
-      for (const call of everything) {
-        connects.mockClear();
-        const error = await call().then(
-          () => undefined,
-          (error: unknown) => error,
-        );
-        expect(error).toMatchObject({ code: "store_failed", hint });
-        if (again) expect(connects.mock.calls.length).toBeGreaterThan(1);
-        else expect(connects).toHaveBeenCalledTimes(1); // F3
-        const said = inspect(error, { depth: 10, showHidden: true });
-        expect(said).not.toContain(there);
-        for (const word of [secret, decodeURIComponent(secret), password]) expect(said).not.toContain(word);
-      }
-      connects.mockRestore();
-    },
-  );
+  it.each(cases)("%s: store_failed, with what to do and without the password", async (...[, broken, hint, again]) => {
+    const there = broken();
+    const host = at.open(there, { clock: "host", patienceMs: 100 });
+    const connects = vi.spyOn(pg.Pool.prototype, "connect");
+    const password = new URL(url).password;
+    const everything = [
+      () => host.ledger.threads(),
+      () => propose(host, [operation()]),
+      () => host.results.put("t1", "body"),
+      () => host.checkpointer.getTuple({ configurable: { thread_id: "t1" } }),
+    ];
+    for (const call of everything) {
+      connects.mockClear();
+      const error = await call().then(
+        () => undefined,
+        (error: unknown) => error,
+      );
+      expect(error).toMatchObject({ code: "store_failed", hint });
+      if (again) expect(connects.mock.calls.length).toBeGreaterThan(1);
+      else expect(connects).toHaveBeenCalledTimes(1); // postgres-failure-3
+      const said = inspect(error, { depth: 10, showHidden: true });
+      expect(said).not.toContain(there);
+      for (const word of [secret, decodeURIComponent(secret), password]) expect(said).not.toContain(word);
+    }
+    connects.mockRestore();
+  });
 
   it.each([
     ["a certificate nobody vouches for", "SELF_SIGNED_CERT_IN_CHAIN", /certificate/],
@@ -361,21 +361,21 @@ describe("a database that is not there", () => {
     ["another's certificate", "ERR_TLS_CERT_ALTNAME_INVALID", /certificate/],
     ["no certificate in the file of one", "ERR_OSSL_PEM_NO_START_LINE", /sslrootcert, sslcert, sslkey/],
     ["SASL: SCRAM-SERVER-FIRST-MESSAGE: client password must be a string", undefined, /the user and the password/],
-  ])("F3 has %s: a fault, with what to do", (message, code, hint) => {
+  ])("has %s: a fault, with what to do (postgres-failure-3)", (message, code, hint) => {
     const error = Object.assign(new Error(message), { code });
     expect(kindOf(error, false)).toBe("fault");
     expect(storeFailed(error, [])).toMatchObject({ code: "store_failed", hint: expect.stringMatching(hint) });
   });
 
   it.each(["Connection terminated due to connection timeout", "timeout exceeded when trying to connect"])(
-    "F3 may be there in a moment: %s",
+    "may be there in a moment: %s (postgres-failure-3)",
     (message) => {
       expect(kindOf(new Error(message), false)).toBe("busy");
       expect(kindOf(Object.assign(new Error("getaddrinfo"), { code: "EAI_AGAIN" }), false)).toBe("busy");
     },
   );
 
-  it("F1 an error after a statement was sent is no fault of the connection string, whatever it says", () => {
+  it("an error after a statement was sent is no fault of the connection string, whatever it says (postgres-failure-1)", () => {
     for (const code of ["ENOENT", "ERR_OSSL_EVP_BAD_DECRYPT", "CERT_HAS_EXPIRED"]) {
       expect(kindOf(Object.assign(new Error("SASL"), { code }), true)).toBe("lost");
     }
@@ -395,7 +395,7 @@ describe("a database that is not there", () => {
     }
   });
 
-  it("F2 what the driver says is told without the connection string and its password", () => {
+  it("what the driver says is told without the connection string and its password (postgres-failure-2)", () => {
     const error = Object.assign(new Error(`no route to ${url} for hunter2`), { code: "ECONNREFUSED", input: url });
     const told = inspect(storeFailed(error, [url, "hunter2"]), { depth: 10, showHidden: true });
     expect(told).toContain("no route to [removed] for [removed]");

@@ -8,7 +8,7 @@ import { hosts } from "./hosts.js";
 const at = hosts({ own: true });
 const LONG = process.env.LONG_TESTS === "1";
 
-describe.skipIf(process.env.DATABASE_URL)("a server that is killed (C144, F05)", () => {
+describe.skipIf(process.env.DATABASE_URL)("a server that is killed (F05)", () => {
   it("under load: store_failed while it is gone, nothing begun twice, every write settled in the end", async () => {
     const url = await at.server().freshDatabase();
     const host = at.open(url, { clock: "host", patienceMs: 300 });

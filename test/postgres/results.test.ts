@@ -7,7 +7,7 @@ const postgres = postgresWorlds();
 resultsSuite("Postgres results", postgres.results);
 
 describe("Postgres results", () => {
-  it("R1 keeps equal bodies once, compressed", async () => {
+  it("keeps equal bodies once, compressed (results-1)", async () => {
     const results = await postgres.results();
     const body = "a line of a very repetitive log\n".repeat(5_000);
     const { ref } = await results.put("t1", body);

@@ -52,7 +52,7 @@ const ask = (url: string, text: string, values: unknown[] = []) =>
   using(url, async (client) => (await client.query(text, values)).rows as Record<string, unknown>[]);
 
 describe("migrations", () => {
-  it("hosts that start at once make the tables once, and all go on (C144)", async () => {
+  it("hosts that start at once make the tables once, and all go on", async () => {
     const url = await fresh();
     const many = Array.from({ length: 6 }, () => at.open(url));
     await Promise.all(
@@ -80,7 +80,7 @@ describe("migrations", () => {
     ]);
   });
 
-  it("M2 another host is at it and does not go on: said so after patience, and nobody is left waiting for it", async () => {
+  it("another host is at it and does not go on: said so after patience, and nobody is left waiting for it (postgres-schema-1)", async () => {
     const url = await at.server().freshDatabase(); // the lock is a database's
     const waiting = `SELECT count(*)::int AS hosts FROM pg_stat_activity WHERE datname = current_database()
       AND application_name = 'toolgate' AND (wait_event_type = 'Lock' OR xact_start IS NOT NULL)`;
@@ -111,7 +111,7 @@ describe("migrations", () => {
     });
   });
 
-  it("M2 a host that stops in its turn is ended by the database, and another that does goes on", async () => {
+  it("a host that stops in its turn is ended by the database, and another that does goes on (postgres-schema-1)", async () => {
     const url = await at.server().freshDatabase();
     const [first, second] = [open(url), open(url)];
     const turn = (connection: Connection, work: Parameters<typeof alone>[1]) =>
@@ -144,7 +144,8 @@ describe("migrations", () => {
   });
 });
 
-describe("Postgres store: load(save(x)) equals x (C136)", () => {
+// Saving the state dropped the approval's id, and after a restart the answer fitted no question.
+describe("Postgres store: load(save(x)) equals x", () => {
   const runs = { numRuns: LONG ? 200 : 15 };
   const questions = rows.chain((row) => questionsAbout(row).map((one) => ({ row, ...one })));
   interface Asked {
@@ -256,7 +257,7 @@ describe("Postgres store: load(save(x)) equals x (C136)", () => {
     await fc.assert(fc.asyncProperty(unique, body), runs);
   });
 
-  it("K1 two texts have two keys, which Postgres can hold and index", () => {
+  it("two texts have two keys, which Postgres can hold and index (postgres-keys-1)", () => {
     const odd = ["\0", "\\u0;", "\\", "\\\\", "\ud800", "\\ud800;", "\udc00\ud800", "a".repeat(5_000), "\\#", ""];
     expect(new Set(odd.map(key)).size).toBe(odd.length);
     fc.assert(
@@ -291,7 +292,7 @@ async function openStore(url: string): Promise<Store> {
 }
 
 describe("hosts that meet", () => {
-  it("V1 what another host stored after the ruling's view: it is ruled on again", async () => {
+  it("what another host stored after the ruling's view: it is ruled on again (postgres-save-1)", async () => {
     const url = await fresh();
     const other = at.open(url);
     await propose(other, [operation()]);
@@ -302,7 +303,7 @@ describe("hosts that meet", () => {
     expect(await rowOf(host, operation())).toMatchObject({ owner: owner("b"), fence: 1, seq: 1 });
   });
 
-  it("V4 what another host made after the ruling's view, in a thread that was new to both", async () => {
+  it("what another host made after the ruling's view, in a thread that was new to both", async () => {
     const url = await fresh();
     const other = at.open(url);
     const host = await interrupted(url, async (times) => {
@@ -312,7 +313,7 @@ describe("hosts that meet", () => {
     expect(await rowOf(other, operation())).toMatchObject({ threadId: "t2", owner: owner("b"), state: "claimed" });
   });
 
-  it("V2 a write of another thread that became unknown after the ruling's view halts its server", async () => {
+  it("a write of another thread that became unknown after the ruling's view halts its server (postgres-save-2)", async () => {
     const url = await fresh();
     const other = at.open(url);
     const [first, second] = [operation({ proposalId: "p1" }), operation({ proposalId: "p2" })];
@@ -330,7 +331,7 @@ describe("hosts that meet", () => {
     expect(armed).toBe(false);
   });
 
-  it("S1 a host that kept a thread in mind is told of what another did to it since", async () => {
+  it("a host that kept a thread in mind is told of what another did to it since (postgres-store-1)", async () => {
     const url = await fresh();
     const [a, b] = [at.open(url), at.open(url)];
     const save = operation();
@@ -344,7 +345,7 @@ describe("hosts that meet", () => {
     expect(await b.ledger.renew(owner("b"), 15_000)).toBe(true);
   });
 
-  it("S1 a host that would change nothing looks again before it says so", async () => {
+  it("a host that would change nothing looks again before it says so (postgres-store-1)", async () => {
     const url = await fresh();
     const [a, b] = [at.open(url), at.open(url)];
     const save = operation();
@@ -353,7 +354,7 @@ describe("hosts that meet", () => {
     expect(await a.ledger.settle({ operationId: save.id, fence, outcome: UNKNOWN, sent: true })).toBe(false);
   });
 
-  it("L3 L5 four hosts claim the same calls at once: each is claimed once, and no number is given twice", async () => {
+  it("four hosts claim the same calls at once: each is claimed once, and no number is given twice (ledger-3) (ledger-5)", async () => {
     const url = await fresh();
     const many = Array.from({ length: 4 }, () => at.open(url));
     const rounds = LONG ? 50 : 6;
@@ -426,7 +427,7 @@ describe("the database's clock", () => {
   const host = (url: string) => at.open(url, { clock: "database" });
   const HOUR = 3_600_000;
 
-  it("V1 a ruling that is old when it is stored, as after a pause, is made again by then", async () => {
+  it("a ruling that is old when it is stored, as after a pause, is made again by then (postgres-save-1)", async () => {
     const { url, turn } = await turned();
     const a = host(url);
     await claimOne(a, operation());
@@ -436,7 +437,7 @@ describe("the database's clock", () => {
     expect(begun.kind === "dispatching" && begun.sentAt - createdAt).toBeGreaterThanOrEqual(HOUR);
   });
 
-  it("S3 a lease is over when the database says so, whatever the hosts' clocks say", async () => {
+  it("a lease is over when the database says so, whatever the hosts' clocks say (postgres-store-3)", async () => {
     const { url, turn } = await turned();
     const [a, b] = [host(url), host(url)];
     for (const one of [a, b]) one.life.set("a", "unknown");
@@ -452,7 +453,8 @@ describe("the database's clock", () => {
     expect(await a.ledger.begin(operation().id, 1)).toEqual({ kind: "lost" });
   });
 
-  it("a clock set back does not revive an approval, also for a host that starts afterwards (C132)", async () => {
+  // The wall clock was set back, and what depended on its order or on a lifetime went wrong.
+  it("a clock set back does not revive an approval, also for a host that starts afterwards", async () => {
     const { url, turn } = await turned();
     const a = host(url);
     const save = operation({ decision: "ask" });
@@ -518,7 +520,7 @@ describe("cost", () => {
     }
   });
 
-  it("T2 I1 no question about a thread, a turn or what is open reads a whole table", async () => {
+  it("no question about a thread, a turn or what is open reads a whole table (tables-2)", async () => {
     const url = await fresh();
     const heard = new Map<string, readonly unknown[]>();
     const host = at.open(url, { clock: "host", heard: (text, values) => heard.set(text, values) });

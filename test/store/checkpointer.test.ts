@@ -94,7 +94,7 @@ const say = (id: string) => ({ messages: [new HumanMessage({ id, content: id })]
 const ids = (messages: readonly BaseMessage[]) => messages.map((message) => message.id);
 
 describe("the SQLite checkpointer", () => {
-  it("opens a file in WAL with every commit synced (K3)", () => {
+  it("opens a file in WAL with every commit synced (checkpointer-3)", () => {
     const saver = openCheckpointer(join(folder, "c.sqlite"));
     expect(saver.db.pragma("journal_mode", { simple: true })).toBe("wal");
     expect(saver.db.pragma("synchronous", { simple: true })).toBe(2);
@@ -102,7 +102,7 @@ describe("the SQLite checkpointer", () => {
     saver.db.close();
   });
 
-  it("rebuilds delta channels as LangGraph's walk does, over forks, removals, edits and old checkpoints (K1)", async () => {
+  it("rebuilds delta channels as LangGraph's walk does, over forks, removals, edits and old checkpoints (checkpointer-1)", async () => {
     const saver = openCheckpointer(new Database(":memory:"));
     const app = echo(saver);
     for (let turn = 0; turn < 6; turn++) await app.invoke(say(`h${turn}`), thread);
@@ -125,7 +125,7 @@ describe("the SQLite checkpointer", () => {
     saver.db.close();
   });
 
-  it("rebuilds the same as LangGraph's walk, whatever was done (property, K1)", async () => {
+  it("rebuilds the same as LangGraph's walk, whatever was done (property) (checkpointer-1)", async () => {
     const action = fc.oneof(
       fc.record({ kind: fc.constant("turn" as const) }),
       fc.record({ kind: fc.constant("remove" as const), pick: fc.nat(20) }),
@@ -163,7 +163,7 @@ describe("the SQLite checkpointer", () => {
     await fc.assert(property, { numRuns: 25 });
   });
 
-  it("goes on with a file that LangGraph's saver wrote (K2)", async () => {
+  it("goes on with a file that LangGraph's saver wrote (checkpointer-2)", async () => {
     const path = join(folder, "old.sqlite");
     const plain = new SqliteSaver(new Database(path));
     await echo(plain).invoke(say("before"), thread);
@@ -179,7 +179,7 @@ describe("the SQLite checkpointer", () => {
     saver.db.close();
   });
 
-  it("goes on with a thread whose messages were a plain channel (K2)", async () => {
+  it("goes on with a thread whose messages were a plain channel (checkpointer-2)", async () => {
     const saver = openCheckpointer(new Database(":memory:"));
     await echo(saver, 4, "plain").invoke(say("before"), thread);
     await echo(saver).invoke(say("after"), thread);
@@ -220,7 +220,7 @@ describe("the checkpoint serializer", () => {
   const theirs = new JsonPlusSerializer();
   const through = async (value: unknown): Promise<unknown> => own.loadsTyped(...(await own.dumpsTyped(value)));
 
-  it("brings messages back as LangGraph's does (C2, C3)", async () => {
+  it("brings messages back as LangGraph's does (serde-2) (serde-3)", async () => {
     const all = [
       new HumanMessage({ id: "h", content: [{ type: "text", text: "hi" }], name: "ada" }),
       new AIMessage({
@@ -243,7 +243,7 @@ describe("the checkpoint serializer", () => {
     expect((await through(all)) as BaseMessage[]).toEqual(expected);
   });
 
-  it("writes what LangGraph's writes, to the byte (C4)", async () => {
+  it("writes what LangGraph's writes, to the byte (serde-4)", async () => {
     const round: Record<string, unknown> = { name: "round" };
     round.self = round;
     const all = [
@@ -266,7 +266,7 @@ describe("the checkpoint serializer", () => {
     }
   });
 
-  it("brings back what JSON has no form for (C2)", async () => {
+  it("brings back what JSON has no form for (serde-2)", async () => {
     const value = {
       set: new Set([1]),
       map: new Map([["a", { b: undefined }]]),
@@ -279,7 +279,9 @@ describe("the checkpoint serializer", () => {
     expect(await through(value)).toEqual(value);
   });
 
-  it("never revives what was plain data, wherever it stands (C066, C1)", async () => {
+  // A tool's output held something that looked like a LangChain object, and a checkpoint brought it back as a living
+  // one.
+  it("never revives what was plain data, wherever it stands (serde-1)", async () => {
     const hostile = [
       { lc: 1, type: "constructor", id: ["langchain_core", "messages", "AIMessage"], kwargs: { content: "hi" } },
       { lc: 1, type: "constructor", id: ["langchain_core", "no", "Such"], kwargs: {} },
@@ -301,7 +303,7 @@ describe("the checkpoint serializer", () => {
     await expect(theirs.loadsTyped("json", JSON.stringify({ record }))).rejects.toThrow();
   });
 
-  it("keeps a thread readable whose model called a tool with such an object, in memory too (C1)", async () => {
+  it("keeps a thread readable whose model called a tool with such an object, in memory too (serde-1)", async () => {
     const args = { x: { lc: 1, type: "constructor", id: ["langchain_core", "no", "Such"], kwargs: {} } };
     const saved = (saver: BaseCheckpointSaver) => {
       const call = new AIMessage({ content: "", tool_calls: [{ id: "c", name: "t", args }] });

@@ -1,10 +1,11 @@
 // Where attacks happen: a root with canaries around it, and real servers over it. No host, no SDK in between.
 //
-//   K1. Nothing around the root changes, nothing is written over or removed, and nothing new stands there but what the
-//       test names.
-//   K2. A refusal is a structured `rejected` that names field and rule and repeats neither grant, secret nor a path of
-//       this machine; the server serves the next request.
-//   K3. stdout carries JSON-RPC only; stderr and the effect log hold neither secret nor grant; no canary gets out.
+//   attacks-1. Nothing around the root changes, nothing is written over or removed, and nothing new stands there but
+//              what the test names.
+//   attacks-2. A refusal is a structured `rejected` that names field and rule and repeats neither grant, secret nor a
+//              path of this machine; the server serves the next request.
+//   attacks-3. stdout carries JSON-RPC only; stderr and the effect log hold neither secret nor grant; no canary gets
+//              out.
 
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -77,14 +78,14 @@ export class Field {
       if (part.length >= 20 && part !== base64url(HEADER)) this.#words.add(part);
   }
 
-  /** K2, K3: neither grant, secret, canary nor, in what others may read, a path of this machine. */
+  /** attacks-2, attacks-3: neither grant, secret, canary nor, in what others may read, a path of this machine. */
   mute(text: string, paths = true): void {
     const said = [...this.#words, CANARY, ...(paths ? [this.#base] : [])].filter((word) => text.includes(word));
     expect(said).toEqual([]);
     if (paths) expect(PATH.exec(text)?.[0]).toBeUndefined();
   }
 
-  /** K3, for all that was said so far. */
+  /** attacks-3, for all that was said so far. */
   muteSoFar(): void {
     for (const { lines, stderr } of this.#running) {
       for (const line of lines) expectProtocol(line);
@@ -94,7 +95,7 @@ export class Field {
     if (this.log().length > 0) this.mute(readFileSync(this.#log, "utf8"), false); // it may say what a client asked for
   }
 
-  /** Ends every process that was started, and looks at all that they said. (K3) */
+  /** Ends every process that was started, and looks at all that they said. (attacks-3) */
   async end(): Promise<void> {
     try {
       for (const process of this.#running) await process.kill();

@@ -31,7 +31,7 @@ function racersOf(servers: readonly Target[], each: number): Racer[] {
 const effects = (field: Field, filename: string): number =>
   field.log("effect").filter((effect) => (effect.arguments as { filename: string }).filename === filename).length;
 
-/** K1 for a race: one report, a journal for each, and everybody says what happened. */
+/** attacks-1 for a race: one report, a journal for each, and everybody says what happened. */
 async function race(field: Field, racers: readonly Racer[], filename: string): Promise<void> {
   const save = ({ server, id, content }: Racer) =>
     server.ask("save_report", { filename, content, approval_token: grant({ filename, content }, id) });

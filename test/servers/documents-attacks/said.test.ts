@@ -56,7 +56,7 @@ describe.each(SAMPLED)("%s", (era) => {
       await send(target(), token);
       await target().serves();
       expect(target().field.log().length).toBeGreaterThan(before);
-      target().field.muteSoFar(); // K3
+      target().field.muteSoFar(); // attacks-3
     });
   });
 

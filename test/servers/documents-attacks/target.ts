@@ -1,6 +1,5 @@
 // A server on a field, spoken to raw in one era of the protocol: as its clients write it, one JSON-RPC message a line.
 //
-//   K1 to K3 as in field.ts.
 
 import { lstatSync } from "node:fs";
 import { join } from "node:path";
@@ -73,7 +72,7 @@ export class Target {
     return toldBy(await this.process.message((message) => message.id === id));
   }
 
-  /** A call that must be refused: K1, K2. Resolves with what was said; `added` names what may be new. */
+  /** A call that must be refused: attacks-1, attacks-2. Resolves with what was said; `added` names what may be new. */
   async refused(tool: string, args: unknown, added: readonly string[] = []): Promise<Told> {
     return this.#refused(() => this.ask(tool, args), added);
   }
@@ -83,7 +82,7 @@ export class Target {
     return this.#refused(() => this.askText(tool, args), []);
   }
 
-  /** A save that must be carried out: K1, and its report and journal are what is new. */
+  /** A save that must be carried out: attacks-1, and its report and journal are what is new. */
   async saved(report: Report, id: string, approval_token: string): Promise<void> {
     const save = () => this.ask("save_report", { ...report, approval_token });
     const { value, changes } = await this.field.during(save);
@@ -93,7 +92,7 @@ export class Target {
     expect(this.field.report(String(report.filename))).toEqual(Buffer.from(String(report.content)));
   }
 
-  /** K2: the next request is served. */
+  /** attacks-2: the next request is served. */
   async serves(): Promise<void> {
     const { result } = await this.call("read_document", { filename: "good.md" });
     expect(result.content).toEqual([{ type: "text", text: GOOD }]);
@@ -101,8 +100,8 @@ export class Target {
 
   async #refused(ask: () => Promise<Told>, added: readonly string[]): Promise<Told> {
     const { value, changes } = await this.field.during(ask);
-    expect(changes).toEqual({ ...NOTHING, added }); // K1
-    expect(value.status).toBe("rejected"); // K2
+    expect(changes).toEqual({ ...NOTHING, added }); // attacks-1
+    expect(value.status).toBe("rejected"); // attacks-2
     expect(Object.keys(value.data).sort()).toEqual(["field", "rule"]);
     this.field.mute(JSON.stringify(value));
     await this.serves();

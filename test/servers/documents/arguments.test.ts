@@ -90,9 +90,12 @@ describe("bounds", () => {
     [{ query: "x", "bad`\n\u202ename": 1 }, "bad???name", "is not a field of this tool"],
     [{ query: "x", toString: 1 }, "toString", "is not a field of this tool"],
     [JSON.parse('{"query":"x","__proto__":{}}'), "__proto__", "is not a field of this tool"],
-  ])("U1 U2 U3: search refuses %j", (given, field, rule) => {
-    expect(searchArguments(given)).toEqual({ ok: false, refusal: { field, rule } });
-  });
+  ])(
+    "search refuses %j (documents-arguments-1) (documents-arguments-2) (documents-arguments-3)",
+    (given, field, rule) => {
+      expect(searchArguments(given)).toEqual({ ok: false, refusal: { field, rule } });
+    },
+  );
 
   const report = { filename: "a.md", content: "x", approval_token: "t" };
   test.each([
@@ -113,7 +116,7 @@ describe("bounds", () => {
   });
 });
 
-test("T3: what the listed schemas refuse is refused, and what they take is taken, bytes and well-formedness aside", () => {
+test("what the listed schemas refuse is refused, and what they take is taken, bytes and well-formedness aside (documents-contracts-1)", () => {
   const ajv = new Ajv2020({ strict: false });
   const tools = [
     ["search_documents", searchArguments],

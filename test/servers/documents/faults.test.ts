@@ -1,4 +1,5 @@
-// Saves that break: what the server answers, what then stands on disk, and what a fresh process tells of it. Real processes,
+// Saves that break: what the server answers, what then stands on disk, and what a fresh process tells of it. Real
+// processes,
 // errors and kills injected (programs/documents/faults.ts).
 
 import { rmSync, writeFileSync } from "node:fs";
@@ -217,7 +218,7 @@ describe("what stands under the name of a save that broke off", () => {
     });
   });
 
-  test("B4: what was found stays what it was, whatever happens to the file later", async () => {
+  test("what was found stays what it was, whatever happens to the file later (documents-readback-2)", async () => {
     const [kept, never] = [newId(), newId()];
     await broken("kill-after-write", kept);
     const server = await start();

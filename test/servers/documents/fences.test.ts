@@ -36,7 +36,7 @@ describe("a read-back while the save is under way", () => {
     },
   );
 
-  test("V2: once its process is killed, the same question has an answer", async () => {
+  test("once its process is killed, the same question has an answer (documents-life-2)", async () => {
     const id = newId();
     const { server } = await heldSave("before-create", id);
     const other = await start();
@@ -52,7 +52,7 @@ describe("a fence", () => {
     ["before-take", "its grant was looked at, its journal is not there yet"],
     ["after-take", "its journal is there, without a word in it"],
     ["before-begin", "the same"],
-  ])("B1: comes before a save that is held %s (%s): no file, and both say so", async (step) => {
+  ])("comes before a save that is held %s (%s): no file, and both say so (documents-readback-1)", async (step) => {
     const id = newId();
     const { answer, letGo } = await heldSave(step, id);
     const other = await start();
@@ -68,7 +68,7 @@ describe("a fence", () => {
     expect(log("effect")).toEqual([]);
   });
 
-  test("N1: one that found a journal without a word, but writes after the save, does not stop it", async () => {
+  test("one that found a journal without a word, but writes after the save, does not stop it (documents-journal-1)", async () => {
     const id = newId();
     const { answer, letGo } = await heldSave("before-begin", id);
     // The read-back has seen the blank journal, and is held before it adds its fence.

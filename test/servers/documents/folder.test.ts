@@ -49,7 +49,7 @@ describe("reading", () => {
     expect(kind("absent.md")).toBe("absent");
   });
 
-  test("F3: a link, a directory, a pipe, a socket, a device and a hard link are told apart from a file, and nothing blocks", async () => {
+  test("a link, a directory, a pipe, a socket, a device and a hard link are told apart from a file, and nothing blocks (documents-folder-3)", async () => {
     symlinkSync("../secret.md", join(path, "link.md"));
     symlinkSync("absent.md", join(path, "dangling.md"));
     mkdirSync(join(path, "folder.md"));
@@ -74,14 +74,14 @@ describe("reading", () => {
     devices.close();
   });
 
-  test("F3: /proc has files of size 0 with more in them: the bound holds for what is read, not for what is said", () => {
+  test("/proc has files of size 0 with more in them: the bound holds for what is read, not for what is said (documents-folder-3)", () => {
     const proc = openFolder(`/proc/${process.pid}`, nodeIo);
     expect(proc.read("status", 10)).toEqual({ kind: "too_large", size: 11 });
     proc.close();
   });
 
   test.each([["../secret.md"], ["/etc/passwd"], ["folder/../../secret.md"], [".."], ["."], [""], ["a\u0000b"]])(
-    "F2: %j never becomes a path",
+    "%j never becomes a path (documents-folder-2)",
     (name) => {
       mkdirSync(join(path, "folder"));
       expect(() => folder.read(name, 100)).toThrow("not a name");
@@ -89,7 +89,7 @@ describe("reading", () => {
     },
   );
 
-  test("F1: a directory that is swapped for a link keeps being the one that was opened", () => {
+  test("a directory that is swapped for a link keeps being the one that was opened (documents-folder-1)", () => {
     writeFileSync(join(path, "a.md"), "inside");
     renameSync(path, join(outside, "moved"));
     mkdirSync(join(outside, "evil"));
@@ -115,7 +115,7 @@ describe("reading", () => {
 });
 
 describe("making", () => {
-  test("F4: a file with mode 0600, where no name stands", () => {
+  test("a file with mode 0600, where no name stands (documents-folder-4)", () => {
     const fd = folder.create("new.md");
     writeAll(nodeIo, fd, Buffer.from("text"));
     nodeIo.close(fd);
@@ -124,7 +124,7 @@ describe("making", () => {
     expect(() => folder.create("new.md")).toThrow("EEXIST");
   });
 
-  test("F4: a link that leads nowhere is a name that stands", () => {
+  test("a link that leads nowhere is a name that stands (documents-folder-4)", () => {
     symlinkSync("../made.md", join(path, "new.md"));
     expect(() => folder.create("new.md")).toThrow("EEXIST");
     expect(readdirSync(outside)).toEqual(["inside", "secret.md"]);
@@ -173,7 +173,7 @@ describe("the workspace", () => {
   });
 
   test.each([["sources"], ["reports"], [".operations"]])(
-    "F5: `%s` that is a link is refused, also one that leads inside",
+    "`%s` that is a link is refused, also one that leads inside (documents-folder-5)",
     (name) => {
       mkdirSync(join(root(), "real"));
       rmSync(join(root(), name), { recursive: true, force: true });
@@ -184,7 +184,7 @@ describe("the workspace", () => {
     },
   );
 
-  test("F5: `reports` that is a file, a root that is a link, no root, no `sources`: one sentence each", () => {
+  test("`reports` that is a file, a root that is a link, no root, no `sources`: one sentence each (documents-folder-5)", () => {
     writeFileSync(join(root(), "reports"), "");
     expect(() => openWorkspace(root(), nodeIo)).toThrow("cannot open `reports`: it is a link or no directory");
     symlinkSync(root(), join(outside, "link"));

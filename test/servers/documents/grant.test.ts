@@ -60,7 +60,7 @@ describe("what is taken", () => {
   });
 });
 
-describe("A1: signature and header", () => {
+describe("signature and header (documents-grant-1)", () => {
   const notSigned = "must be a grant signed with this server's secret";
   const notHeader = "must have exactly the header of a grant";
   const good = signed(claims);
@@ -108,7 +108,7 @@ describe("A1: signature and header", () => {
   });
 });
 
-describe("A2: for this server, scope, tool and these arguments", () => {
+describe("for this server, scope, tool and these arguments (documents-grant-2)", () => {
   test.each<[string, object, string]>([
     ["iss", { iss: "other" }, "must have the claim `iss` of a grant"],
     ["no iss", { iss: undefined }, "must have the claim `iss` of a grant"],
@@ -153,7 +153,7 @@ describe("A2: for this server, scope, tool and these arguments", () => {
   });
 });
 
-describe("A3: time", () => {
+describe("time (documents-grant-3)", () => {
   test.each<[string, object, string]>([
     ["expired", { iat: now - 60, exp: now - 1 }, "must not have expired"],
     ["expired this second", { iat: now - 60, exp: now }, "must not have expired"],

@@ -29,8 +29,12 @@ describe("a journal's text", () => {
     ["nothing", "", { kind: "blank" }],
     ["begun", text({ begun }), begins],
     ["fenced", text({ fenced: { at: 5 } }), { kind: "fenced", at: 5 }],
-    ["N1: begun, then a fence that came late", text({ begun }, { fenced: { at: 5 } }), begins],
-    ["N1: a fence, then a save that came late", text({ fenced: { at: 5 } }, { begun }), { kind: "fenced", at: 5 }],
+    ["begun, then a fence that came late (documents-journal-1)", text({ begun }, { fenced: { at: 5 } }), begins],
+    [
+      "a fence, then a save that came late (documents-journal-1)",
+      text({ fenced: { at: 5 } }, { begun }),
+      { kind: "fenced", at: 5 },
+    ],
     ["created", text({ begun }, { created: true }), { ...begins, created: true }],
     ["saved", text({ begun }, { ended: { status: "ok" } }), { ...begins, ended: true, outcome: "saved" }],
     ["refused", text({ begun }, { ended: { status: "rejected" } }), { ...begins, ended: true, outcome: "refused" }],
@@ -55,17 +59,25 @@ describe("a journal's text", () => {
       ),
       { ...begins, ended: true, outcome: "not_found" },
     ],
-    ["N2: half a line", '{"begun":{"filename":"a', { kind: "blank" }],
-    ["N2: a line without its newline", JSON.stringify({ begun }), { kind: "blank" }],
-    ["N2: half a line, then a fence", `{"begun":{${text({ fenced: { at: 5 } })}`, { kind: "fenced", at: 5 }],
-    ["N2: half a last line", `${text({ begun })}{"ended":{"sta`, begins],
-    ["N2: what is no record", `null\n7\n[]\n{"ended":{"status":"fine"}}\n{"begun":{}}\n${text({ begun })}`, begins],
+    ["half a line (documents-journal-2)", '{"begun":{"filename":"a', { kind: "blank" }],
+    ["a line without its newline (documents-journal-2)", JSON.stringify({ begun }), { kind: "blank" }],
+    [
+      "half a line, then a fence (documents-journal-2)",
+      `{"begun":{${text({ fenced: { at: 5 } })}`,
+      { kind: "fenced", at: 5 },
+    ],
+    ["half a last line (documents-journal-2)", `${text({ begun })}{"ended":{"sta`, begins],
+    [
+      "what is no record (documents-journal-2)",
+      `null\n7\n[]\n{"ended":{"status":"fine"}}\n{"begun":{}}\n${text({ begun })}`,
+      begins,
+    ],
     ["an end before any beginning", text({ ended: { status: "ok" } }, { begun }), begins],
   ])("%s", (_what, given, journal) => {
     expect(parseJournal(given)).toEqual(journal);
   });
 
-  test("N1: once a word decides, nothing that is added changes it, however it is cut", () => {
+  test("once a word decides, nothing that is added changes it, however it is cut (documents-journal-1)", () => {
     const record = fc.constantFrom<JournalRecord>(
       { begun },
       { fenced: { at: 5 } },
@@ -120,7 +132,7 @@ describe("operations", () => {
     return value;
   }
 
-  test("N4: an id is taken once, and its journal says by what, for nobody else to read", () => {
+  test("an id is taken once, and its journal says by what, for nobody else to read (documents-operations-1)", () => {
     const begin = began(operations().begin(id, begun));
     expect(operations().begin(id, begun)).toBe("used");
     expect(operations().fence(id)).toBe(true);
@@ -143,7 +155,7 @@ describe("operations", () => {
     expect(operations().look(id)).toEqual({ kind: "fenced", at: 1_000_000 });
   });
 
-  test("N1: a fence that comes between a journal's making and its first word wins, and the save sees it", () => {
+  test("a fence that comes between a journal's making and its first word wins, and the save sees it (documents-journal-1)", () => {
     let crossed = false;
     const io: Io = {
       ...nodeIo,
@@ -163,7 +175,7 @@ describe("operations", () => {
     expect(ownDescriptors()).toBe(before);
   });
 
-  test("N1: a fence that found a blank journal but comes second changes nothing", () => {
+  test("a fence that found a blank journal but comes second changes nothing (documents-journal-1)", () => {
     writeFileSync(file(), "");
     const late: Folder = {
       ...folder,
@@ -206,7 +218,7 @@ describe("operations", () => {
     expect(operations().begin(other, begun)).toBe("used");
   });
 
-  test("N5: many fences: old ones go, young ones stay, saves are never touched, and at the bound none is made", () => {
+  test("many fences: old ones go, young ones stay, saves are never touched, and at the bound none is made (documents-operations-2)", () => {
     const bounds = { many: 4, most: 6, keptMs: 600_000 };
     const idOf = (n: number): string => n.toString(16).padStart(64, "0");
     const fence = (n: number): boolean => operations(nodeIo, bounds).fence(idOf(n));

@@ -9,7 +9,7 @@ import { ask, grant, newId, place, readBack, SECRET, save } from "./place.js";
 const { root, launch, start, faulty, source, reports, log, pipe } = place();
 const report = { filename: "a.md", content: "text\n" };
 
-describe("Y2: what keeps it from starting is one line on stderr and exit code 1", () => {
+describe("what keeps it from starting is one line on stderr and exit code 1 (documents-serve-1)", () => {
   const named = "cannot open the folder that DOCUMENTS_ROOT names";
   test.each<[string, Record<string, string>, string]>([
     ["no root", { DOCUMENTS_ROOT: "" }, "DOCUMENTS_ROOT is not set, expected the folder that holds `sources`"],
@@ -34,18 +34,21 @@ describe("Y2: what keeps it from starting is one line on stderr and exit code 1"
     expect(log()).toEqual([]);
   });
 
-  test.each(["sources", "reports", ".operations"])("F5: `%s` that is a link to a folder", async (name) => {
-    mkdirSync(join(root(), "real"));
-    rmSync(join(root(), name), { recursive: true, force: true });
-    symlinkSync("real", join(root(), name));
-    const server = launch();
-    expect(await server.ended).toEqual({ code: 1, signal: null });
-    expect(server.stderr()).toBe(`documents: cannot open \`${name}\`: it is a link or no directory\n`);
-    expect(readdirSync(join(root(), "real"))).toEqual([]);
-  });
+  test.each(["sources", "reports", ".operations"])(
+    "`%s` that is a link to a folder (documents-folder-5)",
+    async (name) => {
+      mkdirSync(join(root(), "real"));
+      rmSync(join(root(), name), { recursive: true, force: true });
+      symlinkSync("real", join(root(), name));
+      const server = launch();
+      expect(await server.ended).toEqual({ code: 1, signal: null });
+      expect(server.stderr()).toBe(`documents: cannot open \`${name}\`: it is a link or no directory\n`);
+      expect(readdirSync(join(root(), "real"))).toEqual([]);
+    },
+  );
 });
 
-describe("Y1 Y3: the end", () => {
+describe("the end (documents-stdio-1) (documents-serve-2)", () => {
   /** What tells the eras apart when a call is the first that is written. */
   const metas = {
     "2025-11-25": {},
@@ -141,7 +144,7 @@ describe("descriptors", () => {
 });
 
 describe("what it writes", () => {
-  test("W2: neither a grant nor the secret is in the log, the journal or an answer, wherever a client puts one", async () => {
+  test("neither a grant nor the secret is in the log, the journal or an answer, wherever a client puts one (documents-mute-1)", async () => {
     const server = await start();
     const id = newId();
     const token = await grant(report, id);

@@ -20,7 +20,7 @@ describe("a process", () => {
   const boot = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
   const lifeOf = (pid: number) => ({ pid, started: `${boot}:${stat(pid)[19]}` });
 
-  test("V1: lives as itself, and not as one that had its id before it or in another boot", () => {
+  test("lives as itself, and not as one that had its id before it or in another boot (documents-life-1)", () => {
     const own = ownLife();
     expect(own).toEqual(lifeOf(process.pid));
     expect(lives(own)).toBe(true);
@@ -29,7 +29,7 @@ describe("a process", () => {
     expect(lives({ ...own, pid: 2 ** 22 + 1 })).toBe(false); // above the highest id there is
   });
 
-  test("V1 V2: lives while it is stopped, and not once it has ended and its parent does not look", async () => {
+  test("lives while it is stopped, and not once it has ended and its parent does not look (documents-life-1) (documents-life-2)", async () => {
     // The shell becomes a program that never asks after its child.
     const parent = spawn("sh", ["-c", "sleep 1000 & echo $!; exec sleep 1000"], {
       stdio: ["ignore", "pipe", "inherit"],
@@ -48,7 +48,7 @@ describe("a process", () => {
   });
 });
 
-describe("B4", () => {
+describe("what was found stays (documents-readback-2)", () => {
   const id = "a".repeat(64);
   const content = "text\n";
   const begun = { filename: "a.md", bytes: 5, sha256: sha256(content), pid: 2 ** 22 + 1, started: "gone" };

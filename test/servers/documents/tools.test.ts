@@ -96,7 +96,7 @@ describe.each(PROTOCOLS)("over %s", (protocol) => {
     expect(log("effect").map(({ tool }) => tool)).toEqual(["save_report"]);
   });
 
-  test("T2: a refusal is a result with isError that names field and rule; an unknown tool is an error", async () => {
+  test("a refusal is a result with isError that names field and rule; an unknown tool is an error (documents-answer-1)", async () => {
     const documents = await client(protocol);
     const refused = await documents.callTool({
       name: "search_documents",
@@ -121,7 +121,7 @@ describe.each(PROTOCOLS)("over %s", (protocol) => {
   });
 });
 
-test("T4: the list is plain and small enough for a host with the bounds of S2", () => {
+test("the list is plain and small enough for a host with the bounds of `toolgate.documents.json` (documents-contracts-2)", () => {
   const depth = (value: unknown): number =>
     typeof value === "object" && value !== null ? 1 + Math.max(0, ...Object.values(value).map(depth)) : 0;
   for (const { inputSchema, outputSchema, ...rest } of Object.values(definitions)) {
