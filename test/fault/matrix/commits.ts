@@ -44,7 +44,13 @@ export function tapCommits(told: (commit: Commit) => void): () => void {
     if (db.inTransaction) return result;
     const end = readWalIndex(db.name);
     const moved = end !== undefined && (end.frames !== before?.frames || end.salts !== before.salts);
-    if (moved) told({ path: db.name, full: levelOf(db) >= FULL, tables: [...tables], end });
+    if (moved)
+      told({
+        path: db.name,
+        full: levelOf(db) >= FULL,
+        tables: [...tables],
+        end: { salts: end.salts, frames: end.frames },
+      });
     tables.clear();
     return result;
   };
