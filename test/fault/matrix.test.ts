@@ -12,6 +12,7 @@ import { problems, runCell } from "./matrix/cell.js";
 import { check, type Evidence } from "./matrix/check.js";
 import type { Effect } from "./matrix/effects.js";
 import { cellsOf } from "./matrix/matrix.js";
+import { MUTANTS } from "./matrix/mutants.js";
 import type { Store } from "./matrix/stores.js";
 
 const TIME = 120_000;
@@ -72,6 +73,15 @@ describe("the matrix, a sample", () => {
         new Set(cellsOf({ rows: [id], effects: [], stores: [] }).map(({ effect, store }) => `${effect} ${store}`)).size,
       ).toBe(15);
   });
+});
+
+describe("its mutants", () => {
+  test.each(MUTANTS.map((mutant) => [mutant.name, mutant] as const))(
+    "%s: changes texts that are there",
+    async (_name, mutant) => {
+      (await bundle(mutant)).remove(); // throws where a text does not stand exactly once
+    },
+  );
 });
 
 describe("its checker", () => {

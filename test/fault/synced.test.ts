@@ -130,8 +130,8 @@ describe("a run whose end cannot be stored", () => {
     await expect(agent.ask("go")).rejects.toMatchObject({ code: "store_failed" });
     expect(b.log("effect")).toHaveLength(1);
     disk.fails = false;
-    expect((await agent.state()).next).toEqual([]);
-    await expect(agent.ask(undefined)).rejects.toMatchObject({ code: "empty_question" });
+    expect((await agent.ask(undefined)).lines.at(-1)).toBe("ai: Done.");
+    expect(b.log("effect")).toHaveLength(1);
   });
 
   test("keeps the error that it had failed with before (held-6)", async () => {
