@@ -2,6 +2,7 @@
 //
 // Promises: G4, G5, G6, G7, G8 under crashes.
 
+import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createMemoryLedger } from "../../src/adapters/memory/ledger.js";
 import type { Outcome } from "../../src/contracts/index.js";
@@ -75,13 +76,10 @@ describe("the matrix, a sample", () => {
   });
 });
 
-describe("its mutants", () => {
-  test.each(MUTANTS.map((mutant) => [mutant.name, mutant] as const))(
-    "%s: changes texts that are there",
-    async (_name, mutant) => {
-      (await bundle(mutant)).remove(); // throws where a text does not stand exactly once
-    },
-  );
+test("each text that a mutant changes stands exactly once in its file", () => {
+  const times = ({ file, find }: { file: string; find: string }) => readFileSync(file, "utf8").split(find).length - 1;
+  const changes = MUTANTS.flatMap(({ name, changes }) => changes.map((change) => ({ name, times: times(change) })));
+  expect(changes.filter((change) => change.times !== 1)).toEqual([]);
 });
 
 describe("its checker", () => {
