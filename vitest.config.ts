@@ -7,11 +7,11 @@ import { defineConfig } from "vitest/config";
 const WHOLE = [
   "cases",
   "cli",
+  "cost",
   "documents",
   "examples",
   "fault",
   "golden",
-  "graph",
   "hostile",
   "servers",
   "simulate/mutants",

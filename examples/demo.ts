@@ -71,7 +71,7 @@ const acts: readonly Act[] = [
       const before = stage.events("effect").length;
       await stage.killedInMidWrite(["run", "Deploy the nightly build.", "--thread", "killed"], {
         ...played,
-        env: { ...played.env, DEMO_DEPLOY: "slow" },
+        env: { ...played.env, DEMO_DELAY_MS: "60000" },
       });
       const resumed = await stage.toolgate(["run", "--thread", "killed"], played);
       tell(resumed);

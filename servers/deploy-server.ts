@@ -2,13 +2,9 @@
 
 import { setTimeout as delay } from "node:timers/promises";
 import { openLog, readLog } from "./log.js";
-import { counter, failure, type ServedTool, type ServedTools, text } from "./sdk.js";
-
-const modes = ["ok", "refuses", "slow", "dies"] as const;
+import { counter, type ServedTool, type ServedTools, text } from "./sdk.js";
 
 export function deployServer(env: Readonly<Record<string, string | undefined>>): ServedTools {
-  const mode = modes.find((known) => known === (env.DEPLOY_MODE ?? "ok"));
-  if (mode === undefined) throw new Error(`DEPLOY_MODE is \`${env.DEPLOY_MODE}\`, expected one of ${modes.join(", ")}`);
   const path = env.SERVER_LOG === "" ? undefined : env.SERVER_LOG;
   const remembered: unknown[] = [];
   const deployments = (): readonly unknown[] =>
@@ -30,11 +26,9 @@ export function deployServer(env: Readonly<Record<string, string | undefined>>):
     },
     run: async (call) => {
       const { environment } = call.arguments;
-      if (mode === "refuses") return failure(`Deployments to ${environment} are closed.`);
       remembered.push(environment);
       call.effect();
-      if (mode === "dies") process.kill(process.pid, "SIGKILL");
-      if (mode === "slow") await delay(Number(env.DEPLOY_DELAY_MS ?? 1000));
+      await delay(Number(env.DEPLOY_DELAY_MS ?? 0));
       return text(`Deployed to ${environment}.`);
     },
   };
@@ -52,5 +46,5 @@ export function deployServer(env: Readonly<Record<string, string | undefined>>):
     },
   };
 
-  return { name: "deploy", tools: [trigger, status], log: openLog(path), count: counter() };
+  return { name: "deploy", tools: [trigger, status], log: openLog(env.SERVER_LOG), count: counter() };
 }

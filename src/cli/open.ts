@@ -1,6 +1,7 @@
 // The agent that a command works with, made from its configuration and closed whatever happens.
 
-import { createToolgate, type Toolgate } from "../index.js";
+import type { Config } from "../contracts/index.js";
+import type { Toolgate } from "../index.js";
 import { type ConfigOptions, notedConfig } from "./config.js";
 import { Stopped } from "./failure.js";
 import { type Context, commandLine } from "./io.js";
@@ -13,15 +14,20 @@ export interface Opened {
   readonly goOn: (threadId: string) => string;
 }
 
+export interface OpenOptions extends ConfigOptions {
+  /** Whether the servers that every run connects will be needed for sure: they start while the agent is loaded. @default false */
+  readonly starts?: boolean;
+}
+
 /** Runs `work` with the agent and closes it, whatever happens. */
 export async function withToolgate<T>(
   context: Context,
-  options: ConfigOptions,
+  options: OpenOptions,
   work: (opened: Opened) => Promise<T>,
 ): Promise<T> {
   const config = await notedConfig(context, options);
-  const toolgate = await createToolgate({ config });
   const { stop } = context.io;
+  const toolgate = options.starts ? await startedEarly(config, stop) : await loaded(config);
   const close = () => {
     void toolgate.close().catch(() => undefined); // a failure is reported by the `close` below
   };
@@ -34,5 +40,28 @@ export async function withToolgate<T>(
   } finally {
     stop.removeEventListener("abort", close);
     await toolgate.close();
+  }
+}
+
+async function loaded(config: Config): Promise<Toolgate> {
+  const { createToolgate } = await import("../index.js");
+  return createToolgate({ config });
+}
+
+/** The same, with its servers started before the agent is loaded. They are ended when it cannot be put together. */
+async function startedEarly(config: Config, stop: AbortSignal): Promise<Toolgate> {
+  const { startEarly } = await import("../create/early.js");
+  const early = await startEarly(config);
+  const end = () => void early.close();
+  stop.addEventListener("abort", end);
+  try {
+    if (stop.aborted) throw new Stopped();
+    const { assembleToolgate } = await import("../create/toolgate.js");
+    return await assembleToolgate({ config }, (_config, { redact }) => early.handOver(redact));
+  } catch (error) {
+    await early.close();
+    throw error;
+  } finally {
+    stop.removeEventListener("abort", end);
   }
 }

@@ -171,7 +171,12 @@ export type ApprovalSettings = z.infer<typeof ApprovalSettings>;
 
 export const StoreConfig = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("sqlite"), path: z.string() }),
-  z.strictObject({ kind: z.literal("postgres"), url: z.string() }),
+  z.strictObject({
+    kind: z.literal("postgres"),
+    url: z.string(),
+    /** Names statements, so that each connection plans them once. Only without a pooler in transaction mode. */
+    prepared: z.boolean().default(false),
+  }),
   z.strictObject({ kind: z.literal("memory") }),
 ]);
 export type StoreConfig = z.infer<typeof StoreConfig>;

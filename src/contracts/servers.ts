@@ -1,10 +1,10 @@
-// The MCP port: what execution and catalog need of a connected server, and the facts a call leaves behind.
+// The MCP port: what listing and execution need of a connected server, and the facts that a call leaves behind.
 //
-//   S1. Evidence says what was seen on the transport. It is never derived from an error's code or text.
-//   S2. One call sends at most one request. A second send under one call is refused and seen in the evidence.
-//   S3. Results and list pages come from the raw response, not from what an SDK makes of it.
-//   S4. At the deadline of a write nothing is cancelled and listening goes on for `keepListeningMs`.
-//   S5. Text in `detail` and `problem` is one line, bounded and redacted.
+//   servers-1. Evidence says what was seen on the transport. It is never derived from the code or the text of an error.
+//   servers-2. One call sends at most one request. A second send under one call is refused and seen in the evidence.
+//   servers-3. Results and list pages come from the raw response, not from what an SDK makes of it.
+//   servers-4. At the deadline of a write nothing is cancelled, and listening goes on for `keepListeningMs`.
+//   servers-5. Text in `detail` and `problem` is one line, bounded and redacted.
 
 import type { JsonObject } from "./index.js";
 

@@ -7,7 +7,7 @@
 
 import { createSchemaChecker } from "../adapters/schema/checker.js";
 import { GRANT_START } from "../approval/index.js";
-import { type Config, checkedThreadId, type OperationView } from "../contracts/index.js";
+import { type Config, checkedThreadId, type Digest, type OperationView } from "../contracts/index.js";
 import type { ShownCall, ShownCalls } from "../gate/answer.js";
 import { openRedactor } from "../observation/redact.js";
 import { type Records, recordsOf } from "../report/records.js";
@@ -35,7 +35,7 @@ export async function openRecords(config: Config): Promise<OpenRecords> {
   const ports = {
     config,
     ledger,
-    catalog: { snapshot: ledger.snapshot },
+    catalog: { snapshot: (id: Digest) => ledger.snapshot(id) },
     checker,
     policy,
     settings,

@@ -47,7 +47,7 @@ export async function openStores(config: Config, deps: LedgerDeps, itsLedger: bo
       return openSqlite(config.store.path, deps, itsLedger);
     case "postgres": {
       const { openPostgres } = await import("../adapters/postgres/open.js");
-      return openPostgres(config.store.url, deps, { fenced: itsLedger });
+      return openPostgres(config.store.url, deps, { fenced: itsLedger, prepared: config.store.prepared });
     }
   }
 }
@@ -66,7 +66,7 @@ export async function openLedger(config: Config, deps: LedgerDeps): Promise<Ledg
       }));
     }
     case "postgres":
-      return openPostgresLedger(config.store.url, deps);
+      return openPostgresLedger(config.store, deps);
   }
 }
 
@@ -83,11 +83,14 @@ async function openSqlite(folder: string, deps: LedgerDeps, itsLedger: boolean):
 }
 
 /** The same connection and ledger as `openPostgres` makes. Nothing connects before the first use. */
-async function openPostgresLedger(url: string, deps: LedgerDeps): Promise<LedgerStore> {
+async function openPostgresLedger(
+  { url, prepared }: Extract<Config["store"], { kind: "postgres" }>,
+  deps: LedgerDeps,
+): Promise<LedgerStore> {
   const { connect } = await import("../adapters/postgres/connection.js");
   const { postgresStore } = await import("../adapters/postgres/store.js");
   const { createLedger } = await import("../ledger/ledger.js");
-  const connection = connect(url);
+  const connection = connect(url, { prepared });
   return {
     ledger: createLedger(postgresStore(connection, { clock: "database", now: deps.now }), deps),
     checkpoints: async () =>

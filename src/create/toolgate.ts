@@ -57,6 +57,7 @@ function connectRooms(
   const { config, findings } = configured;
   const background = createBackground();
   const ports = portsOf(options, configured, stores, { owners, background, openServers });
+  const { servers, checker } = ports; // what was opened here is closed here
   const graph = buildGraph(ports, options.checkpointer ?? stores.checkpointer);
   const stateOf = (threadId: string) => graph.getState({ configurable: { thread_id: threadId } });
   return {
@@ -72,8 +73,8 @@ function connectRooms(
     },
     close: once(() =>
       takeEvery([
-        () => Promise.all([ports.servers.close(), background.allQuiet()]),
-        () => ports.checker.close(),
+        () => Promise.all([servers.close(), background.allQuiet()]),
+        () => checker.close(),
         () => stores.ledger.close(),
         () => stores.close(),
         () => owners.end(),

@@ -1,11 +1,11 @@
-// Classify: transport evidence -> outcome. By where the answer came from, never by an error's code or text.
+// Classify: transport evidence -> outcome, by where the answer came from and never by the code or the text of an error.
 //
 // Pure, total.
 //
-//   C1. A write without a trustworthy answer is `result_unknown`, never `failed` (G7).
-//   C2. What certainly reached nobody is `unavailable`, for reads and writes alike.
-//   C3. For a response that arrived the order is: size, unfinishable kind, output schema (not for `isError`), contract,
-//       `isError`, success.
+//   classify-1. A write without a trustworthy answer is `result_unknown`, never `failed` (G7).
+//   classify-2. What certainly reached nobody is `unavailable`, for reads and writes alike.
+//   classify-3. A response that arrived is judged in this order: size, unfinishable kind, output schema (not for `isError`),
+//               contract, `isError`, success.
 
 import type { EffectClass, Evidence, JsonObject, Outcome, OutcomeStatus, SettledReason } from "../contracts/index.js";
 import type { CallEvidence } from "../contracts/servers.js";
@@ -51,12 +51,12 @@ export function classify(evidence: CallEvidence, terms: Terms, findings: Finding
     evidence: facts,
   });
   const doubt = (reason: SettledReason, message: string) =>
-    settle(write ? "result_unknown" : "unavailable", reason, "host", message); // C1
+    settle(write ? "result_unknown" : "unavailable", reason, "host", message); // classify-1
 
   if (evidence.response === undefined) {
     const { httpStatus } = evidence;
     if (!evidence.attempted || evidence.refused) {
-      return settle("unavailable", "not_sent", "host", say("nothing was sent", evidence.detail)); // C2
+      return settle("unavailable", "not_sent", "host", say("nothing was sent", evidence.detail)); // classify-2
     }
     if (evidence.tooLarge) return doubt("too_large", "the result is larger than this host takes");
     if (httpStatus !== undefined && turnsAway(httpStatus, evidence.sessionGone === true)) {
@@ -65,14 +65,14 @@ export function classify(evidence: CallEvidence, terms: Terms, findings: Finding
         "turned_away",
         "server",
         `the server turned the request away with HTTP ${httpStatus}`,
-      ); // C2
+      ); // classify-2
     }
     if (httpStatus !== undefined) return serverError(`the server answered HTTP ${httpStatus}`, terms, settle);
     if (evidence.how === "deadline") return doubt("deadline", "no answer came before the deadline");
     return doubt("connection_lost", say("the connection was lost before an answer came", evidence.detail));
   }
 
-  // C3, in this order
+  // classify-3, in this order
   if (evidence.tooLarge) return doubt("too_large", "the result is larger than this host takes");
   if ("error" in evidence.response) {
     return serverError(`the server answered with an error: ${evidence.response.error.message}`, terms, settle);
@@ -97,13 +97,13 @@ type Settle = (status: OutcomeStatus, reason: SettledReason, by: Outcome["by"], 
 function serverError(message: string, terms: Terms, settle: Settle): Outcome {
   if (terms.effect === "read") return settle("failed", "server_error", "server", message);
   if (terms.errors === "honest") return { ...settle("rejected", "server_error", "server", message), reason: "server" };
-  return settle("result_unknown", "server_error", "server", message); // C1
+  return settle("result_unknown", "server_error", "server", message); // classify-1
 }
 
 function toolError(result: JsonObject, terms: Terms, settle: Settle): Outcome {
   const message = errorText(result);
   if (terms.effect === "read" || terms.errors === "honest") return settle("failed", "tool_error", "server", message);
-  return settle("result_unknown", "tool_error", "server", message); // C1
+  return settle("result_unknown", "tool_error", "server", message); // classify-1
 }
 
 /** toolgate's result contract: `structuredContent.status` is one of ok, rejected, failed, result_unknown. */

@@ -1,7 +1,7 @@
-// Local tools: the host's own functions, called through the same door as servers and settled by the same table.
+// Local tools: the host's own functions, called like a server's tool and settled by the same table.
 //
-//   T1. Returned is `ok`; threw is `failed` for a read and `result_unknown` for a write; past its deadline likewise
-//       `unavailable` and `result_unknown`, and what comes later is late evidence.
+//   local-1. A tool that returned is `ok`. One that threw is `failed` for a read and `result_unknown` for a write. Past its
+//            deadline it is `unavailable` and `result_unknown`; what comes later is late evidence.
 
 import type { Call, CallEvidence } from "../contracts/servers.js";
 

@@ -1,15 +1,17 @@
-// Read-back: which read a host declared for a write whose outcome is unknown, and what an answer to it says.
+// Reconcile facts: the arguments of the read that a host declared for an unknown write, and what an answer to it says.
 //
 // Pure, total.
 //
-//   K1. An answer settles nothing unless it meets every fact the host named, exactly. Met both ways, it says nothing.
-//   K2. "It did not happen" counts only together with "and will not any more": a request may still be on its way.
+//   reconcile-facts-1. An answer settles nothing unless it meets every fact that the host named, exactly. An answer that meets
+//                      both sets of facts says nothing.
+//   reconcile-facts-2. "It did not happen" counts only together with "and it will not any more": the request may still be on
+//                      its way.
 
 import type { Facts, JsonObject, Operation, ReadBackFound, Reconcile } from "../contracts/index.js";
 
 /** What an answer says where the host names nothing else: toolgate's own shape (docs/grants.md). */
 export const HAPPENED: Facts = { "/data/carried_out": true };
-/** K2: `final` is the server's word that the operation cannot begin any more. */
+/** reconcile-facts-2: `final` is the server's word that the operation cannot begin any more. */
 export const DID_NOT_HAPPEN: Facts = { "/data/carried_out": false, "/data/final": true };
 
 const ARGUMENT = "$arguments.";
@@ -36,7 +38,7 @@ export function readBackArguments(
   return missing === undefined ? { arguments: filled } : { problem: `the write has no argument \`${missing}\`` };
 }
 
-/** What the structured content of an answer says of the write. (K1) */
+/** What the structured content of an answer says of the write. (reconcile-facts-1) */
 export function foundIn(
   content: unknown,
   { happened = HAPPENED, didNotHappen = DID_NOT_HAPPEN }: Pick<Reconcile, "happened" | "didNotHappen">,

@@ -11,7 +11,7 @@
 //   held-6. A run whose thread could not be given back durably fails with `store_failed`: what it returned would not be
 //           sure to outlive a loss of power.
 //
-// It overrides LangGraph's `_streamIterator` and `_resolveCheckpointer`, which are private; pinned.test.ts names the version.
+// It overrides LangGraph's `_streamIterator` and `_resolveCheckpointer`, which are private: test/langgraph/pinned.test.ts names the version.
 
 import {
   type BaseCheckpointSaver,

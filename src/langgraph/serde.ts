@@ -5,10 +5,10 @@
 // objects, and it is done in one synchronous pass, because loading a long thread is mostly this. Saving one is mostly
 // LangGraph's search for circles, which is left to values that have some.
 //
-//   C1. What was plain data when it was saved is plain data when it is loaded, whatever it looks like.
-//   C2. Every checkpoint that LangGraph's serializer wrote can be read.
-//   C3. Messages come back as LangGraph's serializer would bring them back.
-//   C4. What is written is, to the byte, what LangGraph's serializer writes (plain data of C1 aside).
+//   serde-1. What was plain data when it was saved is plain data when it is loaded, whatever it looks like.
+//   serde-2. Every checkpoint that LangGraph's serializer wrote can be read.
+//   serde-3. Messages come back as LangGraph's serializer would bring them back.
+//   serde-4. What is written is, to the byte, what LangGraph's serializer writes (plain data of serde-1 aside).
 
 import * as messages from "@langchain/core/messages";
 import { DeltaSnapshot, JsonPlusSerializer } from "@langchain/langgraph-checkpoint";
@@ -38,7 +38,7 @@ const MESSAGE_CLASSES: Readonly<Record<string, MessageClass>> = {
 /** The serializer of toolgate's checkpoints; give it to any LangGraph saver that takes one. */
 export class CheckpointSerializer extends JsonPlusSerializer {
   override async dumpsTyped(value: unknown): Promise<[string, Uint8Array]> {
-    return super.dumpsTyped(escapePlain(value)); // C1
+    return super.dumpsTyped(escapePlain(value)); // serde-1
   }
 
   protected override _dumps(value: unknown): Uint8Array {
@@ -64,7 +64,7 @@ export class CheckpointSerializer extends JsonPlusSerializer {
   }
 }
 
-/** What JSON has no form for, in LangGraph's words for it. `before` is the value before its own `toJSON`. (C4) */
+/** What JSON has no form for, in LangGraph's words for it. `before` is the value before its own `toJSON`. (serde-4) */
 function encoded(value: unknown, before: unknown): unknown {
   if (value === undefined) return { lc: 2, type: "undefined" };
   if (typeof value !== "object" || value === null) return value;
@@ -82,7 +82,7 @@ function encoded(value: unknown, before: unknown): unknown {
 
 /**
  * Whether it is LangGraph's `Send`. It is known by its name, because importing the class would load all of LangGraph. LangGraph's
- * serializer goes by the name, too; plain data that has the name is no `Send` here. (C1)
+ * serializer goes by the name, too; plain data that has the name is no `Send` here. (serde-1)
  */
 function isSend(value: unknown): value is Plain {
   if (typeof value !== "object" || value === null || (value as Plain).lg_name !== "Send") return false;
@@ -132,7 +132,7 @@ function revive(value: unknown): unknown {
     return value;
   }
   const record = value as Plain;
-  if (isEscaped(record)) return record[ESCAPED]; // C1
+  if (isEscaped(record)) return record[ESCAPED]; // serde-1
   if (record.lc === 1 && record.type === "constructor" && Array.isArray(record.id)) {
     const message = reviveMessage(record);
     if (message) return message;
@@ -165,7 +165,7 @@ function reviveMessage(record: Plain): messages.BaseMessage | undefined {
   if (!Class || typeof record.kwargs !== "object" || record.kwargs === null) return undefined;
   const kwargs = record.kwargs as Plain;
   const fields: Plain = {};
-  for (const key of Object.keys(kwargs)) fields[fieldName(key)] = revive(kwargs[key]); // C3
+  for (const key of Object.keys(kwargs)) fields[fieldName(key)] = revive(kwargs[key]); // serde-3
   try {
     return new Class(fields as never);
   } catch {

@@ -1,9 +1,9 @@
-// Time that cannot be turned back: what the ledger measures lifetimes with, beside the wall clock.
+// Clock: time that cannot be turned back. The ledger measures lifetimes with it, beside the wall clock.
 //
-//   K1. `elapsed` never falls, and rises by every step forward that any process of the store has seen. So a clock set
-//       back revives nothing that had expired, and a clock set forward expires what was open.
-//   K2. It follows the wall clock's pace again right after a jump: an approval given after the clock was mended lives
-//       its whole life, which it would not if times were compared with the highest one ever seen.
+//   clock-1. `elapsed` never falls, and rises by every step forward that any process of the store has seen. So a clock that is
+//            set back revives nothing that had expired, and a clock that is set forward expires what was open.
+//   clock-2. It follows the wall clock's pace again right after a jump, so that an approval which is given after the clock was
+//            corrected lives its whole life.
 
 /** A reading of both clocks. Milliseconds; `at` is the wall clock's, `elapsed` has no meaning but its differences. */
 export interface Moment {
@@ -17,7 +17,7 @@ export function advance(last: Moment | undefined, at: number): Moment {
   return { at, elapsed: last.elapsed + Math.max(0, at - last.at) };
 }
 
-/** The later of two readings of the same instant, as two processes or a process and its store have it. (K1) */
+/** The later of two readings of the same instant, as two processes or a process and its store have it. (clock-1) */
 export function later(a: Moment, b: Moment): Moment {
   return a.elapsed >= b.elapsed ? a : b;
 }

@@ -1,9 +1,9 @@
 // Question: asking and answering, each one transaction.
 //
-//   question-1. The first answer wins; a later one changes nothing and is told what stands.
-//   question-2. Asking is idempotent: a question that shows as much, about the same definition and injected parameters,
+//   ask-1. The first answer wins; a later one changes nothing and is told what stands.
+//   ask-2. Asking is idempotent: a question that shows as much, about the same definition and injected parameters,
 //               stays. One that shows less is replaced; the newest question is the current one, and only its verdict counts.
-//   question-3. An expired question is not replaced: it settles its operation when it is answered or claimed.
+//   ask-3. An expired question is not replaced: it settles its operation when it is answered or claimed.
 
 import {
   type Digest,
@@ -36,7 +36,7 @@ function askOne(tx: Transaction, wanted: NewRequest): Asked {
   const current = tables.currentQuestion(operation.id);
   if (row !== undefined && !isUndecided(row, tx)) return asAsked(current ?? fresh, tx.moment);
   if (current !== undefined && (shows(current, wanted) || questionExpired(current, tx.moment))) {
-    return asAsked(current, tx.moment); // question-2, question-3
+    return asAsked(current, tx.moment); // ask-2, ask-3
   }
   tables.putRow(row ? rederived(row, operation, toolDigest) : proposed(operation, wanted, toolDigest, now));
   tables.addQuestion(fresh);
@@ -101,7 +101,7 @@ function answerOne(tx: Transaction, given: Answered): AnswerResult {
   if (!question || !row || !isAbout(given.verdict, question)) return { kind: "not_found" };
   const stored = question.verdict;
   const already = { kind: "already_decided", ...(stored ? { verdict: stored } : {}), row } as const;
-  if (stored && (question.consumed || given.supersedes !== stored.mac)) return already; // question-1
+  if (stored && (question.consumed || given.supersedes !== stored.mac)) return already; // ask-1
   const current = tables.currentQuestion(question.request.operationId);
   if (current?.request.approvalId !== question.request.approvalId || !isUndecided(row, tx)) return already;
   if (questionExpired({ ...question, verdict: given.verdict }, moment)) {

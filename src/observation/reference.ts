@@ -1,5 +1,5 @@
 // The reference to a body: made from its thread and its content, so that it is the same each time, differs between
-// threads, and tells one thread nothing of another's. (R2 of the port)
+// threads, and tells one thread nothing of another's. (results-2)
 
 import { type ResultRef, sha256 } from "../contracts/index.js";
 

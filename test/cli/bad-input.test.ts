@@ -219,7 +219,7 @@ describe("a model that answers with odd calls", () => {
 });
 
 test("an unknown outcome outranks an error, in the status and the exit code (exit-1)", async () => {
-  configure([], { mcpServers: { deploy: place.server("deploy", { DEPLOY_MODE: "dies" }) } });
+  configure([], { mcpServers: { deploy: place.server("odd-deploy", { DEPLOY_MODE: "dies" }) } });
   place.write("script.json", [{ calls: [trigger("staging")] }, { fail: "the provider is down" }]);
   const { code, value } = await json(["run", "hello", "--thread", "t"]);
   expect({ code, status: value.status, error: value.error }).toEqual({

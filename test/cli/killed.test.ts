@@ -18,7 +18,10 @@ afterEach(() => place.end());
 
 function configure(script: readonly Step[], env: Readonly<Record<string, string>>): void {
   place.configure(script, {
-    mcpServers: { deploy: place.server("deploy", env), docs: { ...place.server("docs", env), connect: "on-demand" } },
+    mcpServers: {
+      deploy: place.server("deploy", env),
+      docs: { ...place.server("odd-docs", env), connect: "on-demand" },
+    },
     permissions: { allow: ["mcp__deploy__*", "mcp__docs__*"] },
     tools: { mcp__deploy__status: { effect: "read" }, "mcp__docs__*": { effect: "read" } },
   });
@@ -37,7 +40,7 @@ const endings = (value: Report) =>
   value.operations.map((item: Report) => [item.alias, item.status, item.reason, item.sent]);
 
 describe("a write in flight", () => {
-  const slow = { DEPLOY_MODE: "slow", DEPLOY_DELAY_MS: "60000" };
+  const slow = { DEPLOY_DELAY_MS: "60000" };
 
   test("at once: 4, one effect; --leave: writes are halted, reads go on, still 4", { timeout: TIME }, async () => {
     configure(
@@ -112,7 +115,6 @@ test("two hosts on one thread: the second is told already_running, 1, and nothin
   timeout: TIME,
 }, async () => {
   configure([{ calls: [trigger("staging")] }, { say: "It is deployed." }], {
-    DEPLOY_MODE: "slow",
     DEPLOY_DELAY_MS: "60000",
   });
   const first = place.start(["run", "deploy it", "--thread", "t", "--json"]);

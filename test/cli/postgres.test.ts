@@ -27,6 +27,9 @@ test("two questions are approved one after the other, and each call runs once (G
   });
   const asked = await json("run", "go", "--thread", "t1");
   const [one, two] = asked.approvals.map((each: { approvalId: string }) => each.approvalId);
+  expect(await json("approvals")).toMatchObject({ code: 0, approvals: [{ approvalId: one }, { approvalId: two }] });
+  expect(await json("threads")).toEqual({ code: 0, threads: [{ threadId: "t1", status: "awaiting_approval" }] });
+  expect(await json("unknowns")).toEqual({ code: 0, unknowns: [] });
   expect(await json("approve", one)).toMatchObject({ code: 3, approvals: [{ approvalId: two }] });
   expect(await json("approve", two)).toMatchObject({ code: 0, answer: "Both are deployed." });
   expect(place.log("effect")).toHaveLength(2);

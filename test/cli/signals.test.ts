@@ -1,5 +1,6 @@
 // Ctrl-C and SIGTERM: nothing more is sent, a pending write gets its time to be answered, and the thread goes on later.
 
+import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type Report, Workspace } from "./support.js";
 
@@ -25,7 +26,7 @@ const endings = (value: Report) => value.operations.map((item: Report) => [item.
 test("after Ctrl-C the pending write is settled, the next one is not begun, and the thread goes on (signals-1) (exit-2)", {
   timeout: TIME,
 }, async () => {
-  configure({ DEPLOY_MODE: "slow", DEPLOY_DELAY_MS: "1500" });
+  configure({ DEPLOY_DELAY_MS: "1500" });
   const { child, ended } = place.start(["run", "deploy it", "--thread", "t"]);
   await place.logged("effect");
   child.kill("SIGINT");
@@ -59,7 +60,7 @@ test("after Ctrl-C the pending write is settled, the next one is not begun, and 
 test("after SIGTERM a write without an answer in its time has an unknown outcome, and nothing is sent again (signals-1) (exit-2)", {
   timeout: TIME,
 }, async () => {
-  configure({ DEPLOY_MODE: "slow", DEPLOY_DELAY_MS: "60000" }, { lateAnswerMs: 100 });
+  configure({ DEPLOY_DELAY_MS: "60000" }, { lateAnswerMs: 100 });
   const { child, ended } = place.start(["run", "deploy it", "--thread", "t", "--json"]);
   await place.logged("effect");
   child.kill("SIGTERM");
@@ -76,3 +77,22 @@ test("after SIGTERM a write without an answer in its time has an unknown outcome
   expect(endings(next.value)[0]?.[0]).toBe("result_unknown");
   expect(place.log("effect")).toHaveLength(1);
 });
+
+test.each(["run hi --thread t", "tools"])(
+  "Ctrl-C while the servers of `%s` start ends each of them (signals-1) (exit-2)",
+  { timeout: TIME },
+  async (line) => {
+    // The server writes its process id into the log and never answers.
+    const starts = `import { appendFileSync } from "node:fs";
+      appendFileSync(process.argv[2], JSON.stringify({ event: "started", pid: process.pid }) + "\\n");
+      setInterval(() => {}, 1000);`;
+    const args = [place.write("mute.mjs", starts), join(place.folder, "server.log")];
+    place.configure([{ say: "hello" }], { mcpServers: { mute: { command: process.execPath, args } } });
+    const { child, ended } = place.start(line.split(" "));
+    const { pid } = await place.logged("started");
+    child.kill("SIGINT");
+    expect(await ended).toMatchObject({ code: 130, stdout: "" });
+    expect(() => process.kill(pid as number, 0)).toThrow("ESRCH");
+    expect(place.log("started")).toHaveLength(1);
+  },
+);

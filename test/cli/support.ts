@@ -43,7 +43,7 @@ export class Workspace {
   }
 
   /** One of our servers as an entry of `mcpServers`; its effects are in the log. */
-  server(name: "docs" | "deploy", env: Readonly<Record<string, string>> = {}): object {
+  server(name: "docs" | "deploy" | "odd-docs" | "odd-deploy", env: Readonly<Record<string, string>> = {}): object {
     return { ...serverCommand(name), env: { SERVER_LOG: this.#log, ...env } };
   }
 

@@ -135,6 +135,19 @@ describe("SQLite ledger and its file", () => {
     handle.close();
   });
 
+  it("waits for the disk where something leaves the process, and not where the next such commit makes it durable (commit-1)", async () => {
+    await createSqliteLedger(path, deps).close();
+    const handle = new Database(path);
+    const ledger = createSqliteLedger(handle, deps);
+    const { owner } = createOwner();
+    const synchronous = () => handle.pragma("synchronous", { simple: true });
+    await ledger.enter("t1", owner, 1_000);
+    expect(synchronous()).toBe(1);
+    await ledger.leave("t1", owner);
+    expect(synchronous()).toBe(2);
+    handle.close();
+  });
+
   it("refuses a store of a later version and leaves it as it is (C153)", () => {
     mkdirSync(join(folder, "state"));
     const later = new Database(path);

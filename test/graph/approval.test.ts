@@ -2,7 +2,8 @@
 
 import { Command } from "@langchain/langgraph";
 import { describe, expect, test } from "vitest";
-import { type Agent, bench, type Steps, stdio } from "../support/agent.js";
+import type { Agent, Steps } from "../support/agent.js";
+import { bench } from "../support/in-process.js";
 import { formatProblems } from "../support/provider-format.js";
 
 const b = bench();
@@ -20,7 +21,7 @@ interface Question {
 function start(steps: Steps, config: Record<string, unknown> = {}, options: object = {}): Promise<Agent> {
   return b.start({
     config: {
-      mcpServers: { deploy: stdio("deploy", { SERVER_LOG: b.logPath() }) },
+      mcpServers: { deploy: b.server("deploy") },
       permissions: { allow: ["mcp__deploy__status"], ask: ["mcp__deploy__trigger"] },
       tools: { mcp__deploy__status: { effect: "read" } },
       ...config,
@@ -225,6 +226,7 @@ describe("approval", () => {
   });
 
   test("C122: an edit that the schema or a rule refuses is rejected, nothing is sent", async () => {
+    b.onDisk();
     const permissions = { ask: ["mcp__deploy__trigger"], deny: ["mcp__deploy__trigger(environment:production)"] };
     for (const [args, reason] of [
       [{ environment: 5 }, "invalid_arguments"],
@@ -338,6 +340,7 @@ describe("approval", () => {
   });
 
   test("a sealed yes from a process whose key is gone is asked for again", async () => {
+    b.onDisk();
     const agent = await start([{ calls: [trigger("a", "c1")] }, DONE]);
     const question = await agent.ask("deploy");
     await agent.toolgate.ledger.answer(asked(question)[0]?.approvalId as string, { type: "approve" });

@@ -5,7 +5,8 @@
 
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { type Agent, bench, stdio, type Turn } from "../support/agent.js";
+import type { Agent, Turn } from "../support/agent.js";
+import { bench } from "../support/in-process.js";
 import { formatProblems } from "../support/provider-format.js";
 
 const SEED = 20_261_129;
@@ -19,8 +20,7 @@ const ALLOWED = ["read", "act", "lose"];
 const READS = ["read", "look"];
 const config = () => ({
   mcpServers: {
-    hostile: stdio("hostile", {
-      SERVER_LOG: b.logPath(),
+    hostile: b.server("hostile", {
       HOSTILE: JSON.stringify({
         tools: TOOLS.map((name) => ({
           name,

@@ -2,7 +2,7 @@
 // thread proposes what the test says, and a look at a thread's checkpoints.
 
 import type { BaseMessage } from "@langchain/core/messages";
-import { type Agent, type Bench, type Steps, stdio, type Turn } from "../support/agent.js";
+import type { Agent, Bench, Steps, Turn } from "../support/agent.js";
 
 /** `act`, `act:text` or `server.act:text`, several with spaces between. */
 const WORD = /^(?:(\w+)\.)?([a-z]+)(?::(\w+))?$/;
@@ -44,7 +44,7 @@ export function server(b: Bench) {
     name,
     inputSchema: { type: "object", properties: { text: { type: "string" } } },
   }));
-  return stdio("hostile", { SERVER_LOG: b.logPath(), HOSTILE: JSON.stringify({ tools, calls: CALLS }) });
+  return b.server("hostile", { HOSTILE: JSON.stringify({ tools, calls: CALLS }) });
 }
 
 /** An agent on that server, or on those of `config`; all of its tools are allowed, and `look` is a read. */

@@ -9,7 +9,8 @@ import { z } from "zod";
 import { createMemoryLedger } from "../../src/adapters/memory/ledger.js";
 import { createOwner } from "../../src/adapters/process/owner.js";
 import type { Ledger } from "../../src/ledger/port.js";
-import { type Agent, bench, type Steps, stdio, type Turn } from "../support/agent.js";
+import type { Agent, Steps, Turn } from "../support/agent.js";
+import { bench } from "../support/in-process.js";
 import { formatProblems } from "../support/provider-format.js";
 
 const b = bench();
@@ -22,7 +23,7 @@ const thread = { configurable: { thread_id: "t1" } };
 function start(steps: Steps, config: Record<string, unknown> = {}, more: object = {}, hostile: object = {}) {
   return b.start({
     config: {
-      mcpServers: { hostile: stdio("hostile", { SERVER_LOG: b.logPath(), HOSTILE: JSON.stringify(hostile) }) },
+      mcpServers: { hostile: b.server("hostile", { HOSTILE: JSON.stringify(hostile) }) },
       permissions: { ask: ["mcp__hostile__act"] },
       ...config,
     },
@@ -74,6 +75,7 @@ describe("batches and agents that pause", () => {
   });
 
   test("C119 C120: an agent used as a tool never runs unasked; its question waits with its host; one yes, one effect", async () => {
+    b.onDisk();
     const inner = await start([{ calls: [act("a", "inner")] }, { say: "Renamed." }]);
     const own = { configurable: { thread_id: "inner" } };
     const delegate = tool(
@@ -346,6 +348,7 @@ describe("failures and restarts", () => {
   });
 
   test("C136: a question survives a restart with every field, and its answer still counts", async () => {
+    b.onDisk();
     const agent = await start([{ calls: [act("a", "c1"), act("ü\u{1F600}", "c2")] }, DONE]);
     const question = await agent.ask("go");
     const before = [await agent.toolgate.ledger.requests(), await agent.toolgate.host.ledger.operations("t1")];

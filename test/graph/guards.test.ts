@@ -4,7 +4,8 @@
 import { HumanMessage } from "@langchain/core/messages";
 import { Command } from "@langchain/langgraph";
 import { describe, expect, test } from "vitest";
-import { type Agent, bench, type Turn } from "../support/agent.js";
+import type { Agent, Turn } from "../support/agent.js";
+import { bench } from "../support/in-process.js";
 import {
   asked,
   checkpoints,
@@ -108,6 +109,7 @@ describe("repeat guard: an identical write in the thread", () => {
   });
 
   test("repeat: allow runs it; repeat: deny refuses it without a question, within one message too", async () => {
+    b.onDisk();
     const free = await start(b, repeat("allow"));
     await free.ask("do act:a act:a", "t1");
     await free.ask("do act:a", "t1");

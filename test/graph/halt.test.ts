@@ -8,7 +8,8 @@ import { describe, expect, test } from "vitest";
 import { createOwner } from "../../src/adapters/process/owner.js";
 import { createSqliteLedger } from "../../src/adapters/sqlite/ledger.js";
 import type { Ledger } from "../../src/ledger/port.js";
-import { type Agent, bench } from "../support/agent.js";
+import type { Agent } from "../support/agent.js";
+import { bench } from "../support/in-process.js";
 import { formatProblems } from "../support/provider-format.js";
 import { asked, checkpoints, effects, latch, outcomes, server, start, stateBefore, thread, yes } from "./branches.js";
 
@@ -129,24 +130,28 @@ const ways: readonly [name: string, go: (agent: Agent) => Promise<Agent>][] = [
 ];
 
 describe("G7 G9: the halt comes from the ledger", () => {
-  test.each(ways)("after %s: a write is refused without a question, a read runs; settling lifts it", async (_, go) => {
-    const agent = await go(await inDoubt());
-    expect(said(await tools(agent))).toEqual([UNKNOWN, "look ok success", HALTED]);
-    expect(await agent.toolgate.ledger.requests()).toEqual([]);
-    expect(effects(b)).toEqual(["lost:"]);
-    expect((await agent.state()).values["halt"]).toMatchObject({ halted: true });
-    expect(formatProblems((await agent.state()).values["messages"] as never)).toEqual([]);
+  test.each(ways)(
+    "after %s: a write is refused without a question, a read runs; settling lifts it",
+    async (name, go) => {
+      if (name.startsWith("another process")) b.onDisk();
+      const agent = await go(await inDoubt());
+      expect(said(await tools(agent))).toEqual([UNKNOWN, "look ok success", HALTED]);
+      expect(await agent.toolgate.ledger.requests()).toEqual([]);
+      expect(effects(b)).toEqual(["lost:"]);
+      expect((await agent.state()).values["halt"]).toMatchObject({ halted: true });
+      expect(formatProblems((await agent.state()).values["messages"] as never)).toEqual([]);
 
-    const [unknown] = await agent.toolgate.ledger.unknowns("t1");
-    await agent.toolgate.ledger.resolve(unknown?.operationId as string, "did_not_happen");
-    const question = await agent.ask("do pay");
-    expect(asked(question)).toHaveLength(1);
-    const turn = await agent.resume(yes(question));
-    expect(turn.report.status).toBe("done");
-    expect(turn.interrupt).toBeUndefined();
-    expect(effects(b)).toEqual(["lost:", "pay:"]);
-    expect((await agent.state()).values["halt"]).toEqual({ halted: false, operations: [] });
-  });
+      const [unknown] = await agent.toolgate.ledger.unknowns("t1");
+      await agent.toolgate.ledger.resolve(unknown?.operationId as string, "did_not_happen");
+      const question = await agent.ask("do pay");
+      expect(asked(question)).toHaveLength(1);
+      const turn = await agent.resume(yes(question));
+      expect(turn.report.status).toBe("done");
+      expect(turn.interrupt).toBeUndefined();
+      expect(effects(b)).toEqual(["lost:", "pay:"]);
+      expect((await agent.state()).values["halt"]).toEqual({ halted: false, operations: [] });
+    },
+  );
 
   test("it is the same from every checkpoint: no write is asked about or sent", async () => {
     const agent = await inDoubt();
@@ -180,6 +185,7 @@ describe("a yes given before the halt", () => {
   });
 
   test("is refused at the claim when the halt comes between the judgement and the claim", async () => {
+    b.onDisk();
     const judged = latch();
     const other = latch();
     const file = join(b.folder(), "store", "toolgate.sqlite");
@@ -257,6 +263,7 @@ describe("haltScope", () => {
   });
 
   test("server: what another scope of the store left unknown halts nothing here", async () => {
+    b.onDisk();
     const other = await two("server", { scope: "elsewhere" });
     await other.ask("do one.lost", "a");
     await other.toolgate.close();

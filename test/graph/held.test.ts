@@ -17,14 +17,15 @@ import { z } from "zod";
 import { type Owner, RUN } from "../../src/contracts/index.js";
 import { savesOf } from "../../src/langgraph/fenced-saver.js";
 import type { Lease } from "../../src/langgraph/thread-lease.js";
-import { type Agent, bench, type Steps, stdio } from "../support/agent.js";
+import type { Agent, Steps } from "../support/agent.js";
+import { bench } from "../support/in-process.js";
 
 const b = bench();
 const act = (text: string, id: string) => ({ name: "mcp__hostile__act", args: { text }, id });
 const ASKED: Steps = [{ calls: [act("a", "c1")] }, { say: "Done." }];
 
 function start(permissions: object, hostile: object = {}, options: object = {}): Promise<Agent> {
-  const mcpServers = { hostile: stdio("hostile", { SERVER_LOG: b.logPath(), HOSTILE: JSON.stringify(hostile) }) };
+  const mcpServers = { hostile: b.server("hostile", { HOSTILE: JSON.stringify(hostile) }) };
   return b.start({ config: { mcpServers, permissions }, steps: ASKED, options });
 }
 const asking = (options: object = {}) => start({ ask: ["mcp__hostile__*"] }, {}, options);
@@ -48,6 +49,7 @@ describe("G6 L8: one run a thread at a time", () => {
   });
 
   test("two hosts on one store, a new message each: one runs, the other is told; then it may", async () => {
+    b.onDisk();
     const [one, two] = [await asking({ machine: "a" }), await asking({ machine: "b" })];
     const both = await Promise.allSettled([one.ask("first"), two.ask("second")]);
     expect(codes(both)).toEqual(["already_running", "done"]);
@@ -143,6 +145,7 @@ describe("G6 G7: a write in flight whose run has ended", () => {
     b.start({ config: { permissions: { allow: ["put"] }, leaseMs: LEASE_MS }, steps: PUT, tools, options });
 
   test("it keeps its lease after an abort: another machine neither takes it for lost nor sends it", async () => {
+    b.onDisk();
     const work = slow();
     const one = await host([work.put] as never[], { machine: "a" });
     const two = await host([work.put] as never[], { machine: "b" });
@@ -162,6 +165,7 @@ describe("G6 G7: a write in flight whose run has ended", () => {
   });
 
   test("closing waits for it: what it came to is known afterwards", async () => {
+    b.onDisk();
     const work = slow();
     const one = await host([work.put] as never[], { machine: "a" });
     const run = one.ask("go").catch((error) => error);

@@ -4,7 +4,8 @@ import { tool } from "@langchain/core/tools";
 import { interrupt } from "@langchain/langgraph";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { type Agent, bench, type Steps, type Turn } from "../support/agent.js";
+import type { Agent, Steps, Turn } from "../support/agent.js";
+import { bench } from "../support/in-process.js";
 import { formatProblems } from "../support/provider-format.js";
 
 const b = bench();
@@ -159,6 +160,7 @@ describe("host tools", () => {
   });
 
   test("G6: a cancelled run cancels a read of the host's and leaves a write alone", async () => {
+    b.onDisk();
     const signals: Record<string, boolean | undefined> = {};
     for (const effect of ["read", "write"] as const) {
       const stop = new AbortController();
@@ -178,6 +180,7 @@ describe("host tools", () => {
   });
 
   test("a name that is taken is a load error", async () => {
+    b.onDisk();
     for (const names of [["connect_server"], ["read_result"], ["note", "note"]]) {
       const tools = names.map((name) => hostTool(name, () => ""));
       await expect(start([], tools)).rejects.toMatchObject({

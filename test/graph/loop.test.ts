@@ -3,7 +3,8 @@
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { Command, MemorySaver } from "@langchain/langgraph";
 import { describe, expect, test } from "vitest";
-import { type Agent, bench, type Steps, stdio } from "../support/agent.js";
+import type { Agent, Steps } from "../support/agent.js";
+import { bench } from "../support/in-process.js";
 import { formatProblems } from "../support/provider-format.js";
 
 const b = bench();
@@ -20,7 +21,7 @@ function start(
 ): Promise<Agent> {
   return b.start({
     config: {
-      mcpServers: { hostile: stdio("hostile", { SERVER_LOG: b.logPath(), HOSTILE: JSON.stringify(hostile) }) },
+      mcpServers: { hostile: b.server("hostile", { HOSTILE: JSON.stringify(hostile) }) },
       permissions: { allow: ["mcp__hostile__*"] },
       ...config,
     },

@@ -8,7 +8,8 @@ import { Command } from "@langchain/langgraph";
 import Database from "better-sqlite3";
 import { describe, expect, test } from "vitest";
 import { openCheckpointer } from "../../src/adapters/sqlite/checkpointer.js";
-import { type Agent, bench } from "../support/agent.js";
+import type { Agent } from "../support/agent.js";
+import { bench } from "../support/in-process.js";
 import { formatProblems } from "../support/provider-format.js";
 import { asked, checkpoints, effects, outcomes, type Saved, start, thread, yes } from "./branches.js";
 
@@ -237,6 +238,7 @@ describe("G6: answers and runs that come again", () => {
 
 describe("G6: two hosts on one file", () => {
   test("the other one runs every checkpoint of this one's thread: nothing is sent, the answers are the same", async () => {
+    b.onDisk();
     const agent = await finished();
     const other = await start(b, { permissions });
     const came: Record<string, string> = {};
@@ -247,6 +249,7 @@ describe("G6: two hosts on one file", () => {
   });
 
   test("both resume one question at once: one effect; the other is told that it runs or was decided, or finds it done", async () => {
+    b.onDisk();
     const first = await start(b, { permissions });
     const second = await start(b, { permissions });
     for (const n of [1, 2, 3]) {
@@ -289,6 +292,7 @@ describe("G6 G9: a copied thread and a renamed scope", () => {
     [...new Set((await agent.toolgate.ledger.operations(threadId)).map((row) => row.reason))].sort();
 
   test("calls of a copied thread are another thread's: refused at every checkpoint, and the original is as it was", async () => {
+    b.onDisk();
     const agent = await finished();
     const before = JSON.stringify(await agent.toolgate.ledger.operations("t1"));
     copy("t1", "copy");
@@ -305,6 +309,7 @@ describe("G6 G9: a copied thread and a renamed scope", () => {
   });
 
   test("a copy of a waiting thread: the yes runs nothing there, and still runs its own call once", async () => {
+    b.onDisk();
     const agent = await start(b, { permissions });
     const question = await agent.ask("do pay:c");
     copy("t1", "copy");
@@ -320,6 +325,7 @@ describe("G6 G9: a copied thread and a renamed scope", () => {
   });
 
   test("under another scope calls of before are refused, and what is proposed anew is asked about", async () => {
+    b.onDisk();
     const agent = await finished();
     const question = await agent.ask("do pay:d");
     await agent.toolgate.close();

@@ -4,7 +4,8 @@ import { tool } from "@langchain/core/tools";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import type { JsonObject } from "../../src/contracts/index.js";
-import { type Agent, bench, type Steps, stdio, type Turn } from "../support/agent.js";
+import type { Agent, Steps, Turn } from "../support/agent.js";
+import { bench } from "../support/in-process.js";
 import { formatProblems } from "../support/provider-format.js";
 
 const b = bench();
@@ -37,10 +38,10 @@ function start({ act, look, reconcile = RECONCILE, steps, tools = {}, protocol, 
   const contract = more.contract === undefined ? {} : { contract: more.contract };
   const shown = { ...LOOK, ...(more.lookSchema && { inputSchema: more.lookSchema }) };
   const hostile = { tools: [ACT, shown], calls: { act, look } };
-  const env = { SERVER_LOG: b.logPath(), HOSTILE: JSON.stringify({ ...hostile, ...(protocol && { protocol }) }) };
+  const env = { HOSTILE: JSON.stringify({ ...hostile, ...(protocol && { protocol }) }) };
   return b.start({
     config: {
-      mcpServers: { s: stdio("hostile", env, protocol ? { protocol } : {}) },
+      mcpServers: { s: b.server("hostile", env, protocol ? { protocol } : {}) },
       permissions: { allow: ["mcp__s__act"], deny: ["mcp__s__look"] },
       tools: {
         mcp__s__act: { effect: "write", timeoutMs: 300, reconcile, ...contract },
@@ -278,8 +279,9 @@ describe("what the host fills in", () => {
   });
 
   test("G4: a yes does not cover what the host would fill in since: it is asked again", async () => {
+    b.onDisk();
     const ask = (inject: Record<string, string>) => ({
-      mcpServers: { s: stdio("hostile", { SERVER_LOG: b.logPath(), HOSTILE: JSON.stringify({ tools: [WANTS] }) }) },
+      mcpServers: { s: b.server("hostile", { HOSTILE: JSON.stringify({ tools: [WANTS] }) }) },
       tools: { mcp__s__act: { effect: "write", errors: "honest", inject } },
     });
     const WANTS = {

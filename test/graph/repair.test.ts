@@ -5,7 +5,8 @@ import { Command } from "@langchain/langgraph";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { gapsIn } from "../../src/graph/repair.js";
-import { bench, type Steps, stdio } from "../support/agent.js";
+import type { Steps } from "../support/agent.js";
+import { bench } from "../support/in-process.js";
 import { formatProblems } from "../support/provider-format.js";
 
 const b = bench();
@@ -15,7 +16,7 @@ const thread = { configurable: { thread_id: "t1" } };
 /** Every write is asked about. */
 function start(steps: Steps) {
   return b.start({
-    config: { mcpServers: { hostile: stdio("hostile", { SERVER_LOG: b.logPath(), HOSTILE: "{}" }) } },
+    config: { mcpServers: { hostile: b.server("hostile", { HOSTILE: "{}" }) } },
     steps,
   });
 }

@@ -3,7 +3,8 @@
 
 import { MemorySaver } from "@langchain/langgraph";
 import { describe, expect, test } from "vitest";
-import { type Agent, bench, type Steps, stdio, type Turn } from "../support/agent.js";
+import type { Agent, Steps, Turn } from "../support/agent.js";
+import { bench } from "../support/in-process.js";
 import { formatProblems } from "../support/provider-format.js";
 
 const b = bench();
@@ -35,7 +36,7 @@ function start(
 ): Promise<Agent> {
   return b.start({
     config: {
-      mcpServers: { hostile: stdio("hostile", { SERVER_LOG: b.logPath(), HOSTILE: JSON.stringify(hostile) }) },
+      mcpServers: { hostile: b.server("hostile", { HOSTILE: JSON.stringify(hostile) }) },
       permissions: { allow: ["mcp__hostile__look*"] },
       tools: { "mcp__hostile__look*": { effect: "read" } },
       ...config,
@@ -167,6 +168,7 @@ describe("G10: results", () => {
   });
 
   test("C059 C063 C064: NUL, half characters and 10,000 levels are stored, shown and read back by another process", async () => {
+    b.onDisk();
     const levels = 10_000;
     const calls = {
       look_nul: { do: "answer", effect: false, resultText: '{"content":[{"type":"text","text":"a\\u0000b\\ud83d"}]}' },
@@ -189,6 +191,7 @@ describe("G10: results", () => {
   });
 
   test("C066: what looks like one of LangChain's objects stays plain data, also after a restart and with another saver", async () => {
+    b.onDisk();
     const planted = {
       lc: 1,
       type: "constructor",
@@ -241,7 +244,7 @@ describe("M2: results that are too long", () => {
     const foreign: Steps[number] = ({ messages }) =>
       whole(messages) === "steal" ? page(ref, 0, "stolen") : { calls: [call("look", "c1")] };
     const file = { HOSTILE: JSON.stringify({ tools: named("look"), calls: { look: echo(said(long)) } }) };
-    const mcpServers = { hostile: stdio("hostile", { SERVER_LOG: b.logPath(), ...file }) };
+    const mcpServers = { hostile: b.server("hostile", { ...file }) };
     const agent = await start({}, [foreign, ...Array.from({ length: 12 }, () => readOn)], { mcpServers });
 
     const turn = await agent.ask("go");

@@ -1,7 +1,7 @@
 // A definition that holds a secret of the host in its names or rules cannot be reworded: the tool is withheld.
 
 import { expect, test } from "vitest";
-import { bench, stdio } from "../support/agent.js";
+import { bench } from "../support/in-process.js";
 
 const b = bench();
 
@@ -19,7 +19,7 @@ test("a tool that names a secret, in its name or a property's, is withheld; its 
       config: {
         mcpServers: {
           // biome-ignore lint/suspicious/noTemplateCurlyInString: this is how a configuration names a variable
-          hostile: stdio("hostile", { TOKEN: "${TOOLGATE_TEST_CANARY}", HOSTILE: JSON.stringify({ tools }) }),
+          hostile: b.server("hostile", { TOKEN: "${TOOLGATE_TEST_CANARY}", HOSTILE: JSON.stringify({ tools }) }),
         },
       },
       steps: [{ say: "Hello." }],

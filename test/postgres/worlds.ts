@@ -23,11 +23,12 @@ export interface PostgresWorlds {
   connection(): Connection;
 }
 
-export function postgresWorlds(): PostgresWorlds {
+/** `prepared`: statements have names, as where `store.prepared` says so. */
+export function postgresWorlds({ prepared = false } = {}): PostgresWorlds {
   const server = onePostgres();
   let connection: Connection;
   beforeAll(async () => {
-    connection = connect(await server().freshSchema());
+    connection = connect(await server().freshSchema(), { prepared });
     await connection.ready();
   });
   afterAll(async () => {

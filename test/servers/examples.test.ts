@@ -1,9 +1,9 @@
 // The servers docs, library and deploy over real stdio.
 
 import { expect, test } from "vitest";
-import { deployServer } from "../../servers/deploy-server.js";
-import { docsServer } from "../../servers/docs-server.js";
 import { libraryServer } from "./programs/library-server.js";
+import { oddDeployServer } from "./programs/odd-deploy-server.js";
+import { oddDocsServer } from "./programs/odd-docs-server.js";
 import { servers } from "./started.js";
 
 const { start, log } = servers();
@@ -57,7 +57,7 @@ test("a call that a server refuses is in the log all the same (W1) (W2)", async 
 });
 
 test("a slow search finishes after the end of stdin; a cancel is logged and changes nothing (W3)", async () => {
-  const docs = start("docs", { DOCS_MODE: "slow", DOCS_DELAY_MS: "300" });
+  const docs = start("odd-docs", { DOCS_MODE: "slow", DOCS_DELAY_MS: "300" });
   await docs.initialize();
   docs.send({ id: 77, method: "tools/call", params: { name: "search.docs", arguments: { query: "x" } } });
   docs.send({ method: "notifications/cancelled", params: { requestId: 77, reason: "tired" } });
@@ -79,7 +79,7 @@ test.each([
   ["long", { content: [{ type: "text", text: "x".repeat(2_001) }] }],
   ["image", { content: [{ type: "image", data: "iVBORw0KGgo=", mimeType: "image/png" }] }],
 ])("docs in mode %s answers as it says", async (mode, result) => {
-  const [search] = docsServer({ DOCS_MODE: mode }).tools;
+  const [search] = oddDocsServer({ DOCS_MODE: mode }).tools;
   expect(await search?.run({ arguments: { query: "x" }, effect: () => {} })).toEqual(result);
 });
 
@@ -91,7 +91,7 @@ test.each([
   ["many-pages", [["search.docs"], ["topic.1"], ["topic.2"], ["topic.3"], ["topic.4"]]],
   ["colliding", [["search.docs", "search_docs"]]],
 ])("docs in mode %s lists page by page", (mode, pages) => {
-  const { page } = docsServer({ DOCS_MODE: mode });
+  const { page } = oddDocsServer({ DOCS_MODE: mode });
   const seen: string[][] = [];
   for (let cursor: string | undefined, more = true; more; more = cursor !== undefined) {
     const listed = page?.(cursor);
@@ -102,20 +102,22 @@ test.each([
 });
 
 test("docs in mode nine-tools has nine, in mode bad-schema a number, in mode repeated-cursor one cursor for ever", () => {
-  expect(docsServer({ DOCS_MODE: "nine-tools" }).page?.(undefined).tools).toHaveLength(9);
-  expect(docsServer({ DOCS_MODE: "bad-schema" }).page?.(undefined).tools[0]?.inputSchema).toEqual({
+  expect(oddDocsServer({ DOCS_MODE: "nine-tools" }).page?.(undefined).tools).toHaveLength(9);
+  expect(oddDocsServer({ DOCS_MODE: "bad-schema" }).page?.(undefined).tools[0]?.inputSchema).toEqual({
     type: "object",
     properties: { limit: { type: "number" } },
   });
-  const { page } = docsServer({ DOCS_MODE: "repeated-cursor" });
+  const { page } = oddDocsServer({ DOCS_MODE: "repeated-cursor" });
   expect([page?.(undefined).nextCursor, page?.("again").nextCursor]).toEqual(["again", "again"]);
 });
 
 test("a mode or an extra that does not exist is said, not served", () => {
-  expect(() => docsServer({ DOCS_MODE: "kaputt" })).toThrow(
+  expect(() => oddDocsServer({ DOCS_MODE: "kaputt" })).toThrow(
     "DOCS_MODE is `kaputt`, expected one of ok, business-error",
   );
-  expect(() => deployServer({ DEPLOY_MODE: "" })).toThrow("DEPLOY_MODE is ``, expected one of ok, refuses, slow, dies");
+  expect(() => oddDeployServer({ DEPLOY_MODE: "" })).toThrow(
+    "DEPLOY_MODE is ``, expected one of ok, refuses, slow, dies",
+  );
   expect(() => libraryServer({ LIBRARY_EXTRA: "toString" })).toThrow("LIBRARY_EXTRA names `toString`");
 });
 
@@ -158,7 +160,7 @@ test("a trigger of deploy is one effect, and status tells of it in another proce
 });
 
 test("deploy in mode dies deploys and is gone", async () => {
-  const deploy = start("deploy", { DEPLOY_MODE: "dies" });
+  const deploy = start("odd-deploy", { DEPLOY_MODE: "dies" });
   await deploy.initialize();
   deploy.send({ id: 9, method: "tools/call", params: { name: "trigger", arguments: { environment: "live" } } });
   expect(await deploy.ended).toEqual({ code: null, signal: "SIGKILL" });
@@ -168,13 +170,13 @@ test("deploy in mode dies deploys and is gone", async () => {
 test("deploy in mode refuses has no effect; without a log the process remembers its deployments", async () => {
   let effects = 0;
   const call = { arguments: { environment: "live" }, effect: () => effects++ };
-  const [refuses] = deployServer({ DEPLOY_MODE: "refuses" }).tools;
+  const [refuses] = oddDeployServer({ DEPLOY_MODE: "refuses" }).tools;
   expect(await refuses?.run(call)).toEqual({
     content: [{ type: "text", text: "Deployments to live are closed." }],
     isError: true,
   });
   expect(effects).toBe(0);
-  const [trigger, status] = deployServer({ SERVER_LOG: "" }).tools;
+  const [trigger, status] = oddDeployServer({ SERVER_LOG: "" }).tools;
   expect(await status?.run(call)).toEqual({ content: [{ type: "text", text: "No deployments yet." }] });
   await trigger?.run(call);
   expect(effects).toBe(1);

@@ -1,4 +1,5 @@
 // A whole agent for tests: real servers as processes, a scripted model, a store in a folder of its own.
+// The same without processes: in-process.ts.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -55,6 +56,10 @@ export interface Bench {
   /** Path of the effect log that servers of this test share. */
   readonly logPath: () => string;
   readonly log: (...names: ServerEventName[]) => ServerEvent[];
+  /** From now on agents of this test share one SQLite store, as hosts on one machine do. */
+  onDisk(): void;
+  /** A server of this name that writes to the shared log, as an entry of `mcpServers`. */
+  server(name: string, env?: Record<string, string>, rest?: object): object;
   start(options: AgentOptions): Promise<Agent>;
   /** Opens the same store in another toolgate, as another process would. */
   readonly agents: readonly Agent[];
@@ -62,10 +67,36 @@ export interface Bench {
 
 /** Call it once at the top of a test file. Every agent is closed and every folder removed after each test. */
 export function bench(): Bench {
+  return benchOf({
+    opened: () => undefined,
+    inMemory: false,
+    log: (path) => readLog(path),
+    server: (name, env, rest, path) => stdio(name, { SERVER_LOG: path, ...env }, rest),
+    create: createToolgate,
+  });
+}
+
+/** How the agents of a bench are made. */
+export interface Making {
+  /** A test begins. */
+  opened(): void;
+  /** Whether agents keep everything in memory until a test asks for a store on disk. */
+  readonly inMemory: boolean;
+  log(path: string): readonly ServerEvent[];
+  server(name: string, env: Record<string, string>, rest: object, logPath: string): object;
+  create(options: ToolgateOptions): Promise<Toolgate>;
+}
+
+export function benchOf(making: Making): Bench {
   let folder = "";
+  let { inMemory } = making;
+  let made = 0;
   const agents: Agent[] = [];
   beforeEach(() => {
+    inMemory = making.inMemory;
+    made = 0;
     folder = mkdtempSync(join(tmpdir(), "toolgate-agent-"));
+    making.opened();
   });
   afterEach(async () => {
     for (const agent of agents.splice(0)) await agent.toolgate.close();
@@ -75,13 +106,19 @@ export function bench(): Bench {
   return {
     folder: () => folder,
     logPath,
-    log: (...names) => readLog(logPath(), ...names),
+    log: (...names) => making.log(logPath()).filter(({ event }) => names.length === 0 || names.includes(event)),
+    onDisk: () => {
+      inMemory = false;
+    },
+    server: (name, env = {}, rest = {}) => making.server(name, env, rest, logPath()),
     agents,
     async start({ config, steps = [], tools = [], options = {} }) {
+      if (inMemory && made > 0) throw new Error("agents in memory share nothing: call `onDisk()` before the first one");
+      made += 1;
       const model = scriptedModel(steps);
-      const toolgate = await createToolgate({
+      const toolgate = await making.create({
         config: {
-          store: { kind: "sqlite", path: join(folder, "store") },
+          store: inMemory ? { kind: "memory" } : { kind: "sqlite", path: join(folder, "store") },
           approvals: { secret: "a-secret-for-tests-that-is-long-enough" },
           ...config,
         },

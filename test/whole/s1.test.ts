@@ -44,7 +44,13 @@ function start(
   });
   return b.start({
     config: {
-      mcpServers: { docs: stdio("docs", { SERVER_LOG: b.logPath(), ...env }, { connect: "on-demand" }) },
+      mcpServers: {
+        docs: stdio(
+          "DOCS_MODE" in env ? "odd-docs" : "docs",
+          { SERVER_LOG: b.logPath(), ...env },
+          { connect: "on-demand" },
+        ),
+      },
       permissions: { allow: ["mcp__docs__*", "read_file"], ...more.permissions },
       tools: { mcp__docs__search_docs: { effect: "read" }, read_file: { effect: "read" } },
       catalog: { onInvalid: "refuse", limits },

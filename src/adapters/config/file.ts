@@ -174,8 +174,12 @@ const FileStore = z.discriminatedUnion("kind", [
     { kind: "Files in a folder.", path: "The folder, relative to this file." },
   ),
   described(
-    { kind: z.literal("postgres"), url: z.string().min(1) },
-    { kind: "A Postgres database.", url: "Connection string." },
+    { kind: z.literal("postgres"), url: z.string().min(1), prepared: z.boolean().default(false) },
+    {
+      kind: "A Postgres database.",
+      url: "Connection string.",
+      prepared: "Names statements, so that each connection plans them once. Not with a pooler in transaction mode.",
+    },
   ),
   described({ kind: z.literal("memory") }, { kind: "Nothing outlives the process." }),
 ]);

@@ -1,4 +1,4 @@
-// Results in memory: for tests and for hosts that say they want nothing kept. (R1, R2 of the port)
+// Results in memory: for tests and for hosts that say they want nothing kept. (results-1, results-2)
 
 import type { ResultRef } from "../../contracts/index.js";
 import { referenceTo } from "../../observation/reference.js";

@@ -109,7 +109,7 @@ class PostgresCheckpointer extends BaseCheckpointSaver implements ProbingSaver {
         alone(session, () => new PostgresSaver(only(session), this.serde, options).setup()),
       ),
     );
-    return new OneStatementSaver(connection.pool, this.serde, { ...options, fenced: this.fenced });
+    return new OneStatementSaver(connection, this.serde, { ...options, fenced: this.fenced });
   }
 }
 

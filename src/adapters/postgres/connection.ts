@@ -1,15 +1,17 @@
-// Connection: the pool, and what is done when a connection fails.
+// Connection: the pool of connections, and what is done when one fails.
 //
-//   P1. Each statement stands alone: no session state, no named statement, no lock that outlives it. So a pooler that gives
-//       each transaction another connection changes nothing.
-//   P2. A connection that dies, idle or in use, ends nothing but what was under way on it. One that does not answer is given
-//       up, as one that died: nothing more is asked on it.
-//   P3. Nothing connects before it is needed. The first use migrates; one that failed is tried again by the next.
-//   P4. What may succeed in a moment is tried again for `patienceMs` at most, from its first failure on: however long that
-//       one took to be told, there is time to ask again on another connection.
+//   postgres-connection-1. Each statement stands alone: it needs no session state and takes no lock that outlives it, and it
+//                          has no name unless the host sets `store.prepared`. A pooler that gives each transaction another
+//                          connection changes nothing.
+//   postgres-connection-2. When a connection dies, idle or in use, only what was under way on it ends. A connection that does
+//                          not answer is given up as if it had died.
+//   postgres-connection-3. Nothing connects before it is needed. The first use migrates; where that fails, the next use tries
+//                          again.
+//   postgres-connection-4. What may succeed in a moment is tried again for at most `patienceMs` after its first failure,
+//                          however long that failure took to be told.
 
 import pg from "pg";
-import { ToolgateError } from "../../contracts/index.js";
+import { sha256, ToolgateError } from "../../contracts/index.js";
 import { isSound, kindOf, storeFailed } from "./failure.js";
 import { migrate, type Session } from "./schema.js";
 
@@ -41,13 +43,32 @@ export interface Connection {
   query(text: string, values?: readonly unknown[]): Promise<Cells[]>;
   /** Runs what may run twice, until it succeeds. Throws `store_failed`. */
   again<T>(run: () => Promise<T>): Promise<T>;
-  /** Waits before something is tried again after an error; throws `store_failed` when there is no more point in it. (P4) */
+  /** Waits before something is tried again after an error; throws `store_failed` when there is no more point in it. (postgres-connection-4) */
   patience(): (error: unknown) => Promise<void>;
-  /** Migrates, once. (P3) */
+  /** Migrates, once. (postgres-connection-3) */
   ready(): Promise<void>;
+  /** A statement as the driver is given it: with a name where statements are prepared. */
+  statement(text: string, values: readonly unknown[]): NamedStatement;
   /** Runs several statements on one connection, which is given up when one fails. */
   session<T>(run: (session: Session) => Promise<T>): Promise<T>;
   close(): Promise<void>;
+}
+
+/** A statement for the driver. The same text has the same name. */
+export interface NamedStatement {
+  readonly text: string;
+  readonly values: unknown[];
+  readonly name?: string;
+}
+
+function naming(prepared: boolean): Connection["statement"] {
+  const names = new Map<string, string>();
+  return (text, values) => {
+    if (!prepared) return { text, values: [...values] };
+    const name = names.get(text) ?? `toolgate_${sha256(text).slice(0, 32)}`;
+    names.set(text, name);
+    return { text, values: [...values], name };
+  };
 }
 
 /** Told each statement of ledger and results, for those who count. **Contract:** must not throw. */
@@ -62,11 +83,18 @@ export interface ConnectionOptions {
   readonly answerMs?: number;
   /** Milliseconds from its first failure on within which what fails is tried again. @default 5000 */
   readonly patienceMs?: number;
+  /**
+   * Names each statement, so that a connection plans it once. Only where no pooler in transaction mode stands between, which
+   * would give the next statement another connection. @default false
+   */
+  readonly prepared?: boolean;
   readonly heard?: Heard;
 }
 
 export function connect(url: string, options: ConnectionOptions = {}): Connection {
-  const { max = CONNECTIONS, maxUses, answerMs = ANSWER_MS, patienceMs = PATIENCE_MS, heard } = options;
+  const { max = CONNECTIONS, maxUses, answerMs = ANSWER_MS, patienceMs = PATIENCE_MS, prepared = false } = options;
+  const { heard } = options;
+  const statement = naming(prepared);
   const secrets = secretsOf(url);
   const pool = new pg.Pool({
     connectionString: url,
@@ -77,8 +105,8 @@ export function connect(url: string, options: ConnectionOptions = {}): Connectio
     keepAlive: true,
     application_name: "toolgate",
   });
-  pool.on("error", () => undefined); // P2: idle
-  pool.on("connect", (client) => client.on("error", () => undefined)); // P2: between two statements
+  pool.on("error", () => undefined); // postgres-connection-2: idle
+  pool.on("connect", (client) => client.on("error", () => undefined)); // postgres-connection-2: between two statements
   let migrated: Promise<void> | undefined;
   let closed: Promise<void> | undefined;
 
@@ -130,7 +158,7 @@ export function connect(url: string, options: ConnectionOptions = {}): Connectio
     heard?.(text, values);
     let sound = true;
     try {
-      const asked = { text, values: [...values], query_timeout: answerMs };
+      const asked = { ...statement(text, values), query_timeout: answerMs };
       return (await client.query(asked)).rows as Cells[];
     } catch (error) {
       sound = isSound(error);
@@ -153,6 +181,7 @@ export function connect(url: string, options: ConnectionOptions = {}): Connectio
     patience,
     ready,
     session,
+    statement,
     query: (text, values) => again(() => once(text, values)),
     close: () => {
       closed ??= pool.end();

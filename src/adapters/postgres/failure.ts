@@ -1,8 +1,8 @@
-// Failures of Postgres: what each says about the statement it ended, and the words a host reads.
+// Failures of Postgres: what each says about the statement it ended, and the words that a host reads.
 //
-//   F1. A statement whose answer was lost may have been stored. Only the database can tell.
-//   F2. No message names the password or the connection string, and none carries an error that does.
-//   F3. What stands in the way of every connection is no failure of one: a fault at once, with what to do in `store.url`.
+//   postgres-failure-1. A statement whose answer was lost may have been stored. Only the database can tell.
+//   postgres-failure-2. No message names the password or the connection string, and none carries an error that does.
+//   postgres-failure-3. An error that every connection will meet again is a fault at once, with what to do in `store.url`.
 
 import { ToolgateError } from "../../contracts/index.js";
 
@@ -26,7 +26,7 @@ const UNREACHABLE = new Set([
 /** Of a file that cannot be read; of a socket, too, where it was connected to. */
 const UNREADABLE = new Set(["ENOENT", "ENOTDIR", "EISDIR", "EACCES", "EPERM"]);
 
-/** What an error of a statement says, given whether the statement was sent. (F1) */
+/** What an error of a statement says, given whether the statement was sent. (postgres-failure-1) */
 export function kindOf(error: unknown, sent: boolean): Kind {
   const code = codeOf(error);
   if (error instanceof ToolgateError) return "fault";
@@ -43,7 +43,7 @@ export function codeOf(error: unknown): string {
   return typeof code === "string" ? code : "";
 }
 
-/** What to do about an error that every connection will meet again; undefined for another. (F3) */
+/** What to do about an error that every connection will meet again; undefined for another. (postgres-failure-3) */
 function mistake(error: unknown): string | undefined {
   const code = codeOf(error);
   const { message = "", syscall } = (error ?? {}) as { readonly message?: string; readonly syscall?: string };
@@ -75,7 +75,7 @@ export function isSound(error: unknown): boolean {
   return isSqlState(code) && !/^(08|57P0)/.test(code);
 }
 
-/** An error as a host reads it. `secrets` are taken out of whatever the driver says. (F2) */
+/** An error as a host reads it. `secrets` are taken out of whatever the driver says. (postgres-failure-2) */
 export function storeFailed(error: unknown, secrets: readonly string[]): unknown {
   if (error instanceof ToolgateError) return error;
   if (!(error instanceof Error)) return error;

@@ -1,8 +1,9 @@
 // Keys: what Postgres compares and indexes, made from text that may hold anything.
 //
-//   K1. Two texts have two keys. Postgres holds neither NUL nor half a surrogate pair, and indexes nothing that is long:
-//       the first are written in words, the last stands for itself by its digest.
-//   K2. Bodies are JSON, which says both in plain letters. What must be read back is read from a body, never from a key.
+//   postgres-keys-1. Two different texts have two different keys. Postgres can hold neither NUL nor half of a surrogate pair, so
+//                    these are spelled out; it cannot index long text, so that a long text is represented by its digest.
+//
+// Bodies are JSON, which spells out both by itself. What must be read back is read from a body, never from a key.
 
 import { type Operation, type Owner, sha256 } from "../../contracts/index.js";
 
@@ -11,7 +12,7 @@ const LONGEST = 256;
 
 const UNHELD = /[\\\0]|[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/g;
 
-/** The key of a text. (K1) */
+/** The key of a text. (postgres-keys-1) */
 export function key(text: string): string {
   if (text.length > LONGEST) return `\\#${sha256(JSON.stringify(text))}`;
   return text.replace(UNHELD, (char) => (char === "\\" ? "\\\\" : `\\u${char.charCodeAt(0).toString(16)};`));

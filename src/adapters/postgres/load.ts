@@ -1,6 +1,6 @@
 // Loading: everything that a transaction's steps may look at, by one SELECT, which is one consistent view.
 //
-//   I1. Each part is found by an index of `schema.ts`; what is large and many is never read whole, the list of threads aside.
+// Each part is found by an index of `schema.ts`; what is large and many is never read whole, the list of threads aside.
 
 import type { ReadSet } from "../../ledger/tables.js";
 import { identicalKey, key, keys } from "./keys.js";

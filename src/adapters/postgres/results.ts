@@ -1,4 +1,4 @@
-// Results in Postgres. (R1, R2 of the port)
+// Results in Postgres. (results-1, results-2)
 //
 // Equal bodies are kept once, however many threads got them, and compressed where that saves room. A lone surrogate has
 // no UTF-8 and comes back as U+FFFD; observation takes them out before.

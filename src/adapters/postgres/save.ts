@@ -1,10 +1,13 @@
-// Saving: what a transaction changed, by ONE statement, which is one transaction and durable when it answers. (L7)
+// Saving: what a rule changed is stored by one statement, which is one transaction and durable when it answers. (ledger-7)
 //
-//   V1. All is stored, or nothing: if every thread written is still in the version it was loaded in, and if the ruling
-//       is not older than `STALE_MS` by the database's clock (a host may have been paused in between).
-//   V2. A ruling that looked at every thread is stored only if no write of any has become unknown since.
-//   V3. Each thread written keeps the ids of its last writes, so that a host that lost the answer can look for its own.
-//   V4. What is new conflicts with what another host made in the meantime; the statement then fails as a whole.
+//   postgres-save-1. Everything is stored, or nothing. It is stored if every thread that is written still has the version it was
+//                    loaded in, and if no more than `STALE_MS` have passed since by the database's clock: a host may have been
+//                    paused in between.
+//   postgres-save-2. A rule that looked at every thread is stored only if no write of any thread has become unknown since.
+//   postgres-save-3. Each thread keeps the ids of the last statements that wrote it, so that a host which lost an answer can
+//                    look for its own.
+//
+// What is new conflicts with what another host made in the meantime; the statement then fails as a whole.
 
 import { gzipSync } from "node:zlib";
 import { type OperationRow, outcomeOf, sha256 } from "../../contracts/index.js";
@@ -113,11 +116,11 @@ export function saving(image: Image, changes: Changes, id: string, hostClock: bo
 
   const conditions = [
     `CASE WHEN (SELECT count(*) FROM held) = $3::int THEN coalesce(abs(${NOW} - $4::float8) <= ${STALE_MS}, TRUE) ELSE FALSE END`,
-  ]; // V1; the time is looked at after the wait for the threads
+  ]; // postgres-save-1; the time is looked at after the wait for the threads
   if (image.unknownEverywhere) {
     const unknown = image.unknownEverywhere.map(key);
     conditions.push(`NOT EXISTS (SELECT FROM toolgate_operations WHERE status = 'result_unknown' AND effect = 'write'
-      AND NOT id = ANY($${values.push(unknown)}::text[]))`); // V2
+      AND NOT id = ANY($${values.push(unknown)}::text[]))`); // postgres-save-2
   }
   const go = `go AS MATERIALIZED (SELECT 1 AS stored WHERE ${conditions.join(" AND ")})`;
   const parts = [THREADS, HELD, go];

@@ -22,6 +22,7 @@ import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
 import pg from "pg";
 import { type Owner, RUN, takenOver } from "../../contracts/index.js";
 import type { ProbingSaver } from "../../langgraph/durability.js";
+import type { Connection } from "./connection.js";
 import { key, ownerKey } from "./keys.js";
 
 interface Place {
@@ -47,11 +48,11 @@ export class OneStatementSaver extends PostgresSaver {
   private readonly fenced: boolean;
 
   constructor(
-    private readonly connections: pg.Pool,
+    private readonly connection: Pick<Connection, "pool" | "statement">,
     serde: SerializerProtocol,
     options: { readonly schema: string; readonly fenced: boolean },
   ) {
-    super(connections, serde, { schema: options.schema });
+    super(connection.pool, serde, { schema: options.schema });
     this.fenced = options.fenced;
     const schema = pg.escapeIdentifier(options.schema);
     this.tables = {
@@ -114,6 +115,10 @@ export class OneStatementSaver extends PostgresSaver {
     );
   }
 
+  private ask<Row extends pg.QueryResultRow>(text: string, values: readonly unknown[]): Promise<pg.QueryResult<Row>> {
+    return this.connection.pool.query<Row>(this.connection.statement(text, values));
+  }
+
   /** Runs what stores rows out of `mine`: one empty row while the thread is the run's own, none after. (postgres-saver-1) */
   private async save(config: RunnableConfig, text: string, values: readonly unknown[]): Promise<void> {
     const { thread_id, [RUN]: run } = config.configurable ?? {};
@@ -122,16 +127,14 @@ export class OneStatementSaver extends PostgresSaver {
     const mine = held
       ? `SELECT FROM ${this.tables.threads} WHERE thread = ${thread} AND holder_key = ${holder} FOR SHARE`
       : "SELECT";
-    const { rowCount } = await this.connections.query(`WITH mine AS (${mine}), ${text} SELECT FROM mine`, [
-      ...values,
-      ...(held ? [key(thread_id), ownerKey(run as Owner)] : []),
-    ]);
+    const given = [...values, ...(held ? [key(thread_id), ownerKey(run as Owner)] : [])];
+    const { rowCount } = await this.ask(`WITH mine AS (${mine}), ${text} SELECT FROM mine`, given);
     if (rowCount === 0) throw takenOver(thread_id);
   }
 
   /** Whether a checkpoint is stored, without loading it. */
   async isStored({ configurable: { thread_id, checkpoint_ns, checkpoint_id } }: StoredAt): Promise<boolean> {
-    const { rowCount } = await this.connections.query(
+    const { rowCount } = await this.ask(
       `SELECT FROM ${this.tables.checkpoints} WHERE thread_id = $1 AND checkpoint_ns = $2 AND checkpoint_id = $3`,
       [thread_id, checkpoint_ns, checkpoint_id],
     );
@@ -188,8 +191,7 @@ export class OneStatementSaver extends PostgresSaver {
         FROM chain LEFT JOIN ${writes} w ON w.thread_id = $1 AND w.checkpoint_ns = $2 AND w.checkpoint_id = id
           AND w.channel = ANY($4)
         WHERE depth > 0 ORDER BY depth DESC, w.task_id, w.idx`;
-    return (await this.connections.query<HistoryRow & pg.QueryResultRow>(text, [thread, ns, id ?? null, channels]))
-      .rows;
+    return (await this.ask<HistoryRow & pg.QueryResultRow>(text, [thread, ns, id ?? null, channels])).rows;
   }
 
   /** The values of channels in the checkpoints where they stand whole. */
@@ -199,7 +201,7 @@ export class OneStatementSaver extends PostgresSaver {
   ): Promise<Map<string, { seed: unknown }>> {
     if (wanted.length === 0) return new Map();
     const { checkpoints, blobs } = this.tables;
-    const { rows } = await this.connections.query<{ channel: string; type: string; blob: Uint8Array }>(
+    const { rows } = await this.ask<{ channel: string; type: string; blob: Uint8Array }>(
       `SELECT b.channel, b.type, b.blob FROM unnest($3::text[], $4::text[]) AS w(channel, id)
          JOIN ${checkpoints} c ON c.thread_id = $1 AND c.checkpoint_ns = $2 AND c.checkpoint_id = w.id
          JOIN ${blobs} b ON b.thread_id = $1 AND b.checkpoint_ns = $2 AND b.channel = w.channel

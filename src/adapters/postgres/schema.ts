@@ -1,11 +1,11 @@
-// Schema: what toolgate keeps in Postgres, in the schema a connection starts in, as versioned migrations.
+// Schema: what toolgate keeps in Postgres, in the schema that a connection starts in, as versioned migrations.
 //
-//   M1. `toolgate_migrations` names the versions applied. A migration, once released, never changes.
-//   M2. Hosts that start at once take turns by an advisory lock; each migration is there whole or not at all. None waits in
-//       the database for its turn: it asks again. A host that stops in its turn loses it after `IDLE_MS`.
-//   M3. A database written by a later version is refused before anything in it is changed.
+//   postgres-schema-1. Hosts that start at the same time migrate one after the other, under an advisory lock. None waits in the
+//                      database for the lock: it asks again. A host that stops while it holds the lock loses it after `IDLE_MS`.
+//   postgres-schema-2. A database that a later version wrote is refused before anything in it is changed.
 //
-// Nouns stand as JSON text in `body`; beside it is what they are found by, and what changes more often than they do.
+// `toolgate_migrations` names the versions applied. A migration, once released, never changes; each is applied whole or not
+// at all. Nouns are JSON text in `body`; beside it are the columns that they are found by, and those that change more often.
 
 import { ToolgateError } from "../../contracts/index.js";
 import { isSound } from "./failure.js";
@@ -139,7 +139,7 @@ class Taken extends Error {
 
 /**
  * Runs what changes the schema in a transaction that no other host's overlaps. Throws while it is another's turn; that may
- * be tried again in a moment. (M2)
+ * be tried again in a moment. (postgres-schema-1)
  */
 export async function alone(session: Session, change: () => Promise<void>): Promise<void> {
   await session.query("BEGIN");
@@ -156,7 +156,7 @@ export async function alone(session: Session, change: () => Promise<void>): Prom
   }
 }
 
-/** Throws `store_version` for a database that is ahead of this version. (M3) */
+/** Throws `store_version` for a database that is ahead of this version. (postgres-schema-2) */
 async function versionOf(session: Session): Promise<number> {
   const known = await session.query(THERE);
   if (known.rows.length === 0) return 0;

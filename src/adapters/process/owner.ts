@@ -1,13 +1,14 @@
-// Owner: who runs an operation, and whether a row's owner may still act.
+// Owner: who runs an operation, and whether the owner of a row may still act.
 //
-//   W1. "gone" is said only of what certainly cannot act any more; what cannot be told is "unknown", and the lease
-//       decides. So it does for a process that runs: it may have been stopped, or cut off from the store, or have let go.
-//   W2. A process is told from a later one with its number by its start time.
-//   W3. Another boot or PID namespace is another machine: its process numbers mean nothing here. The boot counts because
-//       machines made from one image may share everything else.
-//   W4. Of this process: alive while the instance holds the operation. Hold it before it is claimed.
-//   W5. Of this process, but made by another copy of this module (a worker thread, a second bundle): nothing is known of
-//       it here, so its lease decides.
+//   owner-1. "gone" is said only of an owner that certainly cannot act any more. Where that cannot be told the answer is
+//            "unknown", and the lease decides. This also holds for a process that runs: it may have been stopped, cut off from
+//            the store, or have let go of the operation without the store hearing of it.
+//   owner-2. A process is told apart from a later one with the same number by its start time.
+//   owner-3. Another boot or PID namespace counts as another machine, because its process numbers mean nothing here. The boot
+//            counts because machines made from one image may share everything else.
+//   owner-4. An owner of this process is alive while it holds the operation. An operation is held before it is claimed.
+//   owner-5. Of an owner of this process that another copy of this module made (a worker thread, a second bundle) nothing is
+//            known here, so its lease decides.
 
 import { execFileSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
@@ -21,7 +22,7 @@ export interface OwnerHandle {
   readonly owner: Owner;
   /** Whether any owner, of this process or not, may still act on an operation. */
   readonly liveness: OwnerLiveness;
-  /** Marks an operation as in flight under this owner. (W4) */
+  /** Marks an operation as in flight under this owner. (owner-4) */
   hold(operationId: string): void;
   release(operationId: string): void;
   /** Nothing is in flight under this owner any more, whatever was held. */
@@ -62,17 +63,17 @@ function thisProcess(machine: string): Omit<Owner, "instance"> {
 export function watchOwners(machine: string = machineId()): OwnerLiveness {
   const here = thisProcess(machine);
   return (owner, operationId) => {
-    if (owner.machine !== here.machine) return "unknown"; // W1, W3
+    if (owner.machine !== here.machine) return "unknown"; // owner-1, owner-3
     if (owner.pid !== here.pid) return otherProcess(owner);
-    if (owner.started !== here.started) return "gone"; // W2: it had our number before us
-    if (!owner.instance.startsWith(`${REALM}/`)) return "unknown"; // W5
-    return inFlight.get(owner.instance)?.has(operationId) ? "alive" : "gone"; // W4
+    if (owner.started !== here.started) return "gone"; // owner-2: it had our number before us
+    if (!owner.instance.startsWith(`${REALM}/`)) return "unknown"; // owner-5
+    return inFlight.get(owner.instance)?.has(operationId) ? "alive" : "gone"; // owner-4
   };
 }
 
 function otherProcess(owner: Owner): "gone" | "unknown" {
   if (!exists(owner.pid)) return "gone";
-  const started = startTime(owner.pid) ?? (exists(owner.pid) ? owner.started : undefined); // W2, where it can be told
+  const started = startTime(owner.pid) ?? (exists(owner.pid) ? owner.started : undefined); // owner-2, where it can be told
   return started === owner.started ? "unknown" : "gone";
 }
 
@@ -85,7 +86,7 @@ function exists(pid: number): boolean {
   }
 }
 
-/** The start time of a living process; undefined when it cannot be told. A zombie has none that matters. (W2) */
+/** The start time of a living process; undefined when it cannot be told. A zombie has none that matters. (owner-2) */
 function startTime(pid: number): string | undefined {
   if (process.platform === "linux") {
     const stat = readText(`/proc/${pid}/stat`);

@@ -1,9 +1,9 @@
 // Schema: what toolgate keeps in SQLite, as versioned migrations. The ledger and the result store share one file.
 //
-//   M1. `PRAGMA user_version` is the number of migrations applied. A migration, once released, never changes.
-//   M2. A file written by a later version is refused before anything is read from it.
+//   sqlite-schema-1. A file that a later version wrote is refused before anything is read from it.
 //
-// Threads, turns, owners and tool lists are kept once and named by number; digests are 32 bytes, not 64 characters.
+// `PRAGMA user_version` is the number of migrations applied. A migration, once released, never changes. Threads, turns, owners
+// and tool lists are kept once and named by number; digests are 32 bytes, not 64 characters.
 
 import type { Database } from "better-sqlite3";
 import { ToolgateError } from "../../contracts/index.js";
@@ -132,7 +132,7 @@ export function migrate(db: Database): void {
   }).immediate();
 }
 
-/** Throws `store_version` for a database that is ahead of this version. (M2) */
+/** Throws `store_version` for a database that is ahead of this version. (sqlite-schema-1) */
 export function refuseLater(db: Database): void {
   const version = versionOf(db);
   if (version <= SCHEMA_VERSION) return;

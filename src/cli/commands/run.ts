@@ -7,7 +7,7 @@ import { type Opened, withToolgate } from "../open.js";
 import { createAsk } from "../prompt.js";
 import { askQuestions } from "../questions.js";
 import { styleOf } from "../style.js";
-import { requireThread, type Turn, takeTurn } from "../turn.js";
+import type { Turn } from "../turn.js";
 import { turnOutcome } from "./report.js";
 
 /** The longest question, in characters. */
@@ -22,7 +22,8 @@ export async function run(context: Context, question: string | undefined, option
   const { thread, model } = options;
   checkQuestion(question, thread);
   const threadId = thread ?? context.io.newId();
-  return withToolgate(context, { model, seals: true }, async (opened) => {
+  return withToolgate(context, { model, seals: true, starts: question !== undefined }, async (opened) => {
+    const { requireThread, takeTurn } = await import("../turn.js"); // loads LangChain, while the servers start
     if (question === undefined) await requireThread(opened, threadId);
     if (!context.options.json) context.note(`thread: ${oneLine(threadId)}`); // shown at once, so that a killed run can be continued
     let turn = await takeTurn(opened, threadId, question);

@@ -1,8 +1,7 @@
 // `toolgate tools`: what the servers offer, and what the host decides about it.
 
-import { onDemand, oneLine, ToolgateError, type ToolsReport } from "../../contracts/index.js";
+import { onDemand, oneLine, ToolgateError, type ToolSnapshot, type ToolsReport } from "../../contracts/index.js";
 import type { Toolgate } from "../../index.js";
-import { reportTools } from "../../report/report.js";
 import { EXIT } from "../exit.js";
 import type { Context, Outcome } from "../io.js";
 import { withToolgate } from "../open.js";
@@ -10,7 +9,7 @@ import { blocks, lines, table } from "../show.js";
 
 /** The tools as they are now, or those of a snapshot that was shown to a model. */
 export function tools(context: Context, snapshotId: string | undefined): Promise<Outcome> {
-  return withToolgate(context, {}, async ({ toolgate }) => {
+  return withToolgate(context, { starts: snapshotId === undefined }, async ({ toolgate }) => {
     const report = snapshotId === undefined ? await listed(toolgate) : await stored(toolgate, snapshotId);
     return { value: report, text: showTools(report), exitCode: EXIT.done };
   });
@@ -29,7 +28,7 @@ async function listed({ host }: Toolgate): Promise<ToolsReport> {
       "mend that server, or set `catalog.onInvalid` to `withhold` to go on without the tool",
     );
   await host.catalog.publish(assembled.snapshot);
-  const report = reportTools(host, assembled.snapshot);
+  const report = await reported(host, assembled.snapshot);
   const later = waiting.map((name) => ({ name, status: "not_connected" as const, protocol: null, toolCount: 0 }));
   return { ...report, servers: [...report.servers, ...later] };
 }
@@ -42,6 +41,12 @@ async function stored({ host }: Toolgate, snapshotId: string): Promise<ToolsRepo
       `there is no snapshot \`${snapshotId}\``,
       "a run's report names its snapshot; without --snapshot the servers are listed now",
     );
+  return reported(host, snapshot);
+}
+
+/** What makes the report is loaded here, because it loads LangChain, and the servers start before that. */
+async function reported(host: Toolgate["host"], snapshot: ToolSnapshot): Promise<ToolsReport> {
+  const { reportTools } = await import("../../report/report.js");
   return reportTools(host, snapshot);
 }
 

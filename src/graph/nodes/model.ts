@@ -1,10 +1,10 @@
 // model: one model request, bound to exactly the snapshot that its response will be judged by.
 //
-//   model-1. Definitions and system text come from the same snapshot; both are cached by its id.
-//   model-2. The response is in the ledger, with its calls, before anything acts on it.
-//   model-3. A turn whose budget is spent gets one last request without tools, then ends.
-//   model-4. No conversation with an unanswered call reaches a model, however the run came here (G8).
-//   model-5. Hidden characters of a description are shown to the model as a person sees them: the model is told nothing that
+//   model-node-1. Definitions and system text come from the same snapshot; both are cached by its id.
+//   model-node-2. The response is in the ledger, with its calls, before anything acts on it.
+//   model-node-3. A turn whose budget is spent gets one last request without tools, then ends.
+//   model-node-4. No conversation with an unanswered call reaches a model, however the run came here (G8).
+//   model-node-5. Hidden characters of a description are shown to the model as a person sees them: the model is told nothing that
 //            a person could not see.
 
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
@@ -46,15 +46,15 @@ export function model(ports: GraphPorts) {
       throw new ToolgateError("empty_question", "there is no user message to answer", "send one human message");
     }
     const run = leaseOf(runtime)?.owner;
-    const repaired = await repair(ports, state, threadId, run); // model-4
+    const repaired = await repair(ports, state, threadId, run); // model-node-4
     const messages = repaired?.messages ?? state.messages;
     if (answeredAlready(messages)) return repaired?.update ?? {};
     const snapshot = await snapshotOf(ports, state);
     const turnId = turnOf(messages);
     const budget = await budgetOf(ports, { threadId, turnId, ledgerSeq: state.ledgerSeq });
-    if (budget.over) return repaired?.update ?? {}; // model-3
+    if (budget.over) return repaired?.update ?? {}; // model-node-3
 
-    const reused = bound.has(snapshot.id); // model-1
+    const reused = bound.has(snapshot.id); // model-node-1
     if (!reused) remember(bound, snapshot.id, bind(ports, snapshot));
     runtime.writer?.({ type: "toolgate.capabilities", snapshotId: snapshot.id, reused });
     const { bare, withTools, system, aliases } = await (bound.get(snapshot.id) as Promise<Bound>);
@@ -77,7 +77,7 @@ export function model(ports: GraphPorts) {
       final: budget.last,
       ...proposed(calls, { ...place, proposalId, scope: ports.config.scope }),
     };
-    await ports.ledger.propose(record, run); // model-2
+    await ports.ledger.propose(record, run); // model-node-2
     const before = (repaired?.update.messages ?? []) as BaseMessage[];
     return { ...repaired?.update, messages: [...before, message], operations: [] };
   };
@@ -128,7 +128,7 @@ async function bind(ports: GraphPorts, snapshot: ToolSnapshot): Promise<Bound> {
     type: "function" as const,
     function: {
       name: tool.alias,
-      description: cleanText(tool.description), // model-5
+      description: cleanText(tool.description), // model-node-5
       parameters: rewordDefinition(tool.inputSchema, cleanText) as JsonObject,
     },
   }));

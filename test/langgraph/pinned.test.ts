@@ -1,0 +1,71 @@
+// What toolgate takes from LangGraph beyond its public interface, and the version in which it was found. When this test
+// fails after an upgrade, read the files it names before the version here is changed.
+
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { AIMessage } from "@langchain/core/messages";
+import { type LangGraphRunnableConfig, MemorySaver, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
+import { JsonPlusSerializer } from "@langchain/langgraph-checkpoint";
+import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
+import { SqliteSaver } from "@langchain/langgraph-checkpoint-sqlite";
+import { describe, expect, test } from "vitest";
+
+const require = createRequire(import.meta.url);
+
+function installed(name: string): string {
+  let folder = require.resolve(name);
+  for (;;) {
+    folder = folder.slice(0, folder.lastIndexOf("/"));
+    try {
+      const found = JSON.parse(readFileSync(`${folder}/package.json`, "utf8")) as { name?: string; version: string };
+      if (found.name === name) return found.version;
+    } catch {
+      // a folder without a package.json
+    }
+  }
+}
+
+const has = (of: object, names: readonly string[]) => names.filter((name) => !(name in of));
+
+describe("LangGraph as it is pinned", () => {
+  test.each([
+    ["@langchain/langgraph", "1.7.3"],
+    ["@langchain/langgraph-checkpoint", "1.2.2"],
+    ["@langchain/langgraph-checkpoint-sqlite", "1.0.4"],
+    ["@langchain/langgraph-checkpoint-postgres", "1.0.5"],
+  ])("%s is %s", (name, version) => {
+    expect(installed(name)).toBe(version);
+  });
+
+  test("a compiled graph streams through `_streamIterator` and finds its checkpointer by `_resolveCheckpointer` (src/langgraph/held-graph.ts)", () => {
+    const graph = new StateGraph(MessagesAnnotation)
+      .addNode("node", () => ({}))
+      .addEdge(START, "node")
+      .compile();
+    expect(has(graph, ["_streamIterator", "_resolveCheckpointer"])).toEqual([]);
+  });
+
+  test("a running task has its saver under `__pregel_checkpointer`, and is inside of another graph where `__pregel_read` is a function (src/langgraph/durability.ts, held-graph.ts)", async () => {
+    const seen: Record<string, unknown>[] = [];
+    const node = (_state: unknown, config: LangGraphRunnableConfig) => {
+      seen.push({ ...config.configurable, executionInfo: config.executionInfo });
+      return { messages: [new AIMessage("done")] };
+    };
+    const graph = new StateGraph(MessagesAnnotation)
+      .addNode("node", node)
+      .addEdge(START, "node")
+      .compile({ checkpointer: new MemorySaver() });
+    await graph.invoke({ messages: [] }, { configurable: { thread_id: "t1" } });
+    expect(seen).toHaveLength(1);
+    expect(typeof (seen[0]?.["__pregel_checkpointer"] as { getTuple?: unknown })?.getTuple).toBe("function");
+    expect(typeof seen[0]?.["__pregel_read"]).toBe("function");
+    expect(seen[0]?.["executionInfo"]).toMatchObject({ threadId: "t1", checkpointId: expect.any(String) });
+  });
+
+  test("savers and serializer have the members that ours override or call (src/adapters/sqlite/checkpointer.ts, postgres/saver.ts, src/langgraph/serde.ts)", () => {
+    expect(has(SqliteSaver.prototype, ["setup", "getDeltaChannelHistory"])).toEqual([]);
+    const dumps = ["_dumpBlobs", "_dumpWrites", "_dumpCheckpoint", "_dumpMetadata", "getDeltaChannelHistory", "setup"];
+    expect(has(PostgresSaver.prototype, dumps)).toEqual([]);
+    expect(has(JsonPlusSerializer.prototype, ["_dumps", "dumpsTyped", "loadsTyped"])).toEqual([]);
+  });
+});
