@@ -39,7 +39,8 @@ export async function assembleToolgate(options: ToolgateOptions, openServers: Op
   const configured = await configure(options);
   const owners = createOwners(options.machine);
   const deps = { now: options.now ?? Date.now, liveness: owners.liveness };
-  const stores = await openStores(configured.config, deps, options.ledger === undefined);
+  const used = { ledger: options.ledger === undefined, checkpointer: options.checkpointer === undefined };
+  const stores = await openStores(configured.config, deps, used);
   try {
     return connectRooms(options, configured, stores, owners, openServers);
   } catch (error) {
