@@ -8,8 +8,9 @@
 //           claim still keeps two runs apart.
 //   held-5. A run saves checkpoints as long as the thread is its own (fenced-saver.ts), whichever checkpointer was put
 //           into the graph.
-//   held-6. A run whose thread could not be given back durably fails with `store_failed`: what it returned would not be
-//           sure to outlive a loss of power.
+//
+// Where the store could not record durably that the thread was given back, the run fails with `store_failed`, because what
+// it returned might not survive a loss of power.
 //
 // It overrides LangGraph's `_streamIterator` and `_resolveCheckpointer`, which are private: test/langgraph/pinned.test.ts names the version.
 
@@ -85,7 +86,7 @@ export function held<G extends object>(graph: G, ports: HeldPorts): G {
           }
           await saves.end();
           await lease.close().catch((error: unknown) => {
-            failure ??= { error }; // held-6
+            failure ??= { error }; // what the run returned might not survive a loss of power
           });
           if (failure) throw failure.error;
         }.call(this),
