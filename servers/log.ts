@@ -3,12 +3,12 @@
 // Env: SERVER_LOG names the file. Without it nothing is written. Started servers never inherit TOOLGATE_*, so a config
 // names this one in the server's `env`.
 //
-//   L1. A line is on disk (fsync) before what it announces happens: `accepted` before the call is looked at, `effect`
-//       before anything that follows the effect, `finished` before the answer is written.
-//   L2. `accepted` stands for every tools/call that arrived, also one that the server then refuses: a client that
-//       promised to send nothing is found out here.
-//   L3. `effect` stands for one change of the world. Nothing else is one, and tests count effects nowhere else.
-//   L4. The file is only appended to, so servers that are started again, or run side by side, share it.
+//   A line is on disk (fsync) before what it announces happens: `accepted` before the call is looked at, `effect`
+//   before anything that follows the effect, `finished` before the answer is written.
+//   `accepted` stands for every tools/call that arrived, also one that the server then refuses: a client that
+//   promised to send nothing is found out here.
+//   `effect` stands for one change of the world. Nothing else is one, and tests count effects nowhere else.
+//   log-1. The file is only appended to, so servers that are started again, or run side by side, share it.
 
 import { fsyncSync, openSync, readFileSync, writeSync } from "node:fs";
 
@@ -54,13 +54,13 @@ export interface ServerEvent {
 /** Writes events. L1: returns when the line is on disk. */
 export type ServerLog = (event: ServerEvent) => void;
 
-/** Opens the log for appending (L4); without a path the log swallows everything. */
+/** Opens the log for appending (log-1); without a path the log swallows everything. */
 export function openLog(path: string | undefined): ServerLog {
   if (path === undefined || path === "") return () => {};
   const file = openSync(path, "a");
   return (event) => {
     writeSync(file, `${JSON.stringify(event)}\n`);
-    fsyncSync(file); // L1
+    fsyncSync(file);
   };
 }
 

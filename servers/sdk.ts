@@ -1,8 +1,9 @@
 // What the well-behaved servers share: the SDK's low-level server with tools and schemas exactly as written, and a log.
 //
-//   W1. Every tools/call is logged as accepted before it is judged, refused ones as refused after that (log.ts, L2).
-//   W2. Arguments are checked against the listed schema; a call that breaks it is an isError result and never acts.
-//   W3. When stdin ends, what is running is finished; then the process ends by itself.
+//   sample-1. Every tools/call is logged as accepted before it is judged, refused ones as refused after that (log.ts).
+//   sample-2. Arguments are checked against the listed schema; a call that breaks it is an isError result and never
+//             acts.
+//   sample-3. When stdin ends, what is running is finished; then the process ends by itself.
 
 import { Server } from "@modelcontextprotocol/sdk/server/index.js";
 import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
@@ -70,7 +71,7 @@ export function sdkServer(served: ServedTools): Server {
   server.setRequestHandler(CallToolRequestSchema, async ({ params }, { signal }) => {
     const call = { n: served.count(), tool: params.name };
     const asked = { ...call, arguments: params.arguments, ...operationIdOf(params._meta) };
-    log({ event: "accepted", ...asked }); // W1
+    log({ event: "accepted", ...asked }); // sample-1
     const tool = served.tools.find(({ definition }) => definition.name === params.name);
     if (tool === undefined) {
       log({ event: "refused", ...call, reason: "unknown tool" });
@@ -80,7 +81,7 @@ export function sdkServer(served: ServedTools): Server {
     if (!ajv.validate(tool.definition.inputSchema, given)) {
       const reason = ajv.errorsText(ajv.errors, { dataVar: "arguments" });
       log({ event: "refused", ...call, reason });
-      return failure(reason); // W2
+      return failure(reason); // sample-2
     }
     let finished = false;
     const cancelled = (): void => {
@@ -106,7 +107,7 @@ async function run(tool: ServedTool, call: ServedCall): Promise<CallToolResult> 
 
 /** Serves over stdin and stdout. */
 export async function serveStdio(served: ServedTools): Promise<void> {
-  process.stdout.on("error", () => {}); // a client that is gone; W3 ends us
+  process.stdout.on("error", () => {}); // a client that is gone; sample-3 ends us
   served.log({ event: "started", pid: process.pid });
   await sdkServer(served).connect(new StdioServerTransport());
 }

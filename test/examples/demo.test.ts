@@ -146,10 +146,10 @@ async function played(file: string): Promise<{ out: string; errors: string; code
   return { out: out.replace(/\b[0-9a-f]{32,64}\b/g, "<id>"), errors, code };
 }
 
-test("npm run demo (G3, G4, G6, G7)", { timeout: 180_000 }, async () => {
+test("npm run demo (G3) (G4) (G6) (G7)", { timeout: 180_000 }, async () => {
   expect(await played("examples/demo.ts")).toEqual({ out: gate, errors: "", code: 0 });
 });
 
-test("npm run demo:documents (G4, G6, G7)", { timeout: 180_000 }, async () => {
+test("npm run demo:documents (G4) (G6) (G7)", { timeout: 180_000 }, async () => {
   expect(await played("examples/documents.ts")).toEqual({ out: documents, errors: "", code: 0 });
 });

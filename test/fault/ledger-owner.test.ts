@@ -11,7 +11,7 @@ afterEach(async () => {
 });
 
 describe("owner", () => {
-  it("W4 is alive for what it holds, while it holds it, until it ends", () => {
+  it("is alive for what it holds, while it holds it, until it ends (owner-4)", () => {
     const { owner, liveness, hold, release, end } = createOwner();
     expect(liveness(owner, one)).toBe("gone");
     hold(one);
@@ -24,7 +24,7 @@ describe("owner", () => {
     expect(liveness(owner, two)).toBe("gone");
   });
 
-  it("W4 two owners of one process are told apart and know of each other", () => {
+  it("two owners of one process are told apart and know of each other (owner-4)", () => {
     const [a, b] = [createOwner(), createOwner()];
     expect(a.owner.instance).not.toBe(b.owner.instance);
     a.hold(one);
@@ -34,14 +34,14 @@ describe("owner", () => {
     expect(b.liveness(a.owner, one)).toBe("gone");
   });
 
-  it("W5 of an owner that another copy of the module made in this process nothing is known", () => {
+  it("of an owner that another copy of the module made in this process nothing is known (owner-5)", () => {
     const { owner, liveness, hold } = createOwner();
     hold(one);
     expect(liveness({ ...owner, instance: "another-copy/1" }, one)).toBe("unknown");
     expect(liveness({ ...owner, instance: owner.instance.replace(/.$/, "~") }, one)).toBe("gone");
   });
 
-  it("W1 nothing is known of another process while it lives, and gone once it was killed", async () => {
+  it("nothing is known of another process while it lives, and gone once it was killed (owner-1)", async () => {
     const child = startChild("idle");
     children.push(child);
     const other = (await child.said()) as Owner;
@@ -52,14 +52,14 @@ describe("owner", () => {
     expect(liveness(other, one)).toBe("gone");
   });
 
-  it("W2 a process that has the number of an earlier one is not that one", () => {
+  it("a process that has the number of an earlier one is not that one (owner-2)", () => {
     const { owner, liveness, hold } = createOwner();
     hold(one);
     expect(liveness({ ...owner, started: "another boot:1" }, one)).toBe("gone");
     expect(liveness({ ...owner, pid: process.ppid, started: "another boot:1" }, one)).toBe("gone");
   });
 
-  it("W3 nothing is known of another machine", () => {
+  it("nothing is known of another machine (owner-3)", () => {
     const { owner, liveness, hold } = createOwner();
     hold(one);
     expect(liveness({ ...owner, machine: "elsewhere" }, one)).toBe("unknown");

@@ -46,7 +46,7 @@ afterEach(async () => {
 });
 
 describe("SQLite ledger between processes", () => {
-  it("L2 of two processes racing for 200 operations exactly one gets each", async () => {
+  it("of two processes racing for 200 operations exactly one gets each (ledger-2)", async () => {
     const racers = [start("race", path, "200"), start("race", path, "200")];
     expect(await Promise.all(racers.map((racer) => racer.said()))).toEqual(["ready", "ready"]);
     for (const racer of racers) racer.go();
@@ -55,7 +55,7 @@ describe("SQLite ledger between processes", () => {
     expect([...first, ...second].sort((a, b) => a - b)).toEqual(Array.from({ length: 200 }, (_, index) => index));
   });
 
-  it("L7 a write that was begun is on disk when its process is killed at once, and is never sent again", async () => {
+  it("a write that was begun is on disk when its process is killed at once, and is never sent again (ledger-7)", async () => {
     const child = start("begin", path);
     expect(await child.said()).toBe("begun");
     await child.end("SIGKILL");
@@ -72,7 +72,7 @@ describe("SQLite ledger between processes", () => {
     await ledger.close();
   });
 
-  it("L2 a living process keeps what it is sending from another", async () => {
+  it("a living process keeps what it is sending from another (ledger-2)", async () => {
     const child = start("begin", path);
     expect(await child.said()).toBe("begun");
     const { liveness, owner: here } = createOwner();
@@ -83,7 +83,7 @@ describe("SQLite ledger between processes", () => {
     await ledger.close();
   });
 
-  it("L7 everything is there after it is opened again", async () => {
+  it("everything is there after it is opened again (ledger-7)", async () => {
     const at = await world((deps) => createSqliteLedger(path, deps));
     await fill(at);
     const before = await everything(at);
@@ -95,7 +95,8 @@ describe("SQLite ledger between processes", () => {
     await again.ledger.close();
   });
 
-  it("C132 what one process saw of the time, the next one knows", async () => {
+  // The wall clock was set back, and what depended on its order or on a lifetime went wrong.
+  it("what one process saw of the time, the next one knows", async () => {
     const asked = operation({ decision: "ask" });
     const at = await world((deps) => createSqliteLedger(path, deps));
     const yes = await approve(at, asked);
@@ -148,7 +149,8 @@ describe("SQLite ledger and its file", () => {
     handle.close();
   });
 
-  it("refuses a store of a later version and leaves it as it is (C153)", () => {
+  // State saved by an earlier version could not prove whose it was and still ran tools.
+  it("refuses a store of a later version and leaves it as it is", () => {
     mkdirSync(join(folder, "state"));
     const later = new Database(path);
     later.pragma("user_version = 99");
@@ -184,7 +186,8 @@ describe("SQLite ledger and its file", () => {
     await expect(ledger.threads()).rejects.toMatchObject({ code: "store_failed", hint: "open the store again" });
   });
 
-  it("says in words that another process holds the file, and nothing was changed (C141)", async () => {
+  // Two processes used one SQLite file, and one of them failed because it was locked.
+  it("says in words that another process holds the file, and nothing was changed", async () => {
     const holder = new Database(path.replace("state", "."));
     const handle = new Database(path.replace("state", "."));
     const ledger = createSqliteLedger(handle, deps);

@@ -40,7 +40,7 @@ const outcomes = (turn: { report: { operations: { callId: string; status: string
   turn.report.operations.map(({ callId, status, reason }) => `${callId} ${status} ${reason}`);
 
 describe("approval", () => {
-  test("G4: a yes runs exactly what was shown, once", async () => {
+  test("a yes runs exactly what was shown, once (G4)", async () => {
     const agent = await start([{ calls: [trigger("staging", "c1")] }, DONE]);
     const question = await agent.ask("deploy");
     expect(question.report).toMatchObject({
@@ -56,7 +56,8 @@ describe("approval", () => {
     expect(effects()).toBe(1);
   });
 
-  test("C097: everything that needs a yes is one question, nothing runs before it is answered", async () => {
+  // Of several calls that waited for a person only the first was shown.
+  test("everything that needs a yes is one question, nothing runs before it is answered", async () => {
     const agent = await start([
       { calls: [status("c0"), trigger("a", "c1"), trigger("b", "c2"), trigger("c", "c3")] },
       DONE,
@@ -82,7 +83,9 @@ describe("approval", () => {
     expect(formatProblems([...turn.messages])).toEqual([]);
   });
 
-  test("C100 C102: a rejected call does not run, its siblings do, and every call has one tool message", async () => {
+  // After a rejection the free call beside it had no tool message, and the provider refused the conversation.
+  // A rejected call stayed in the message's list of calls, and an executor that walked the list ran it.
+  test("a rejected call does not run, its siblings do, and every call has one tool message", async () => {
     const agent = await start([{ calls: [trigger("a", "c1"), status("c2")] }, DONE]);
     const question = await agent.ask("deploy");
     const turn = await agent.resume({
@@ -93,7 +96,8 @@ describe("approval", () => {
     expect(formatProblems([...turn.messages])).toEqual([]);
   });
 
-  test("C114: whatever is not a clear answer asks again with a reason and never means yes", async () => {
+  // Answers were matched by their position and only their number was checked; other shapes took other ways.
+  test("whatever is not a clear answer asks again with a reason and never means yes", async () => {
     const agent = await start([{ calls: [trigger("a", "c1"), trigger("b", "c2")] }, DONE]);
     let question = await agent.ask("deploy");
     const [one] = asked(question) as [Question["actionRequests"][0]];
@@ -123,7 +127,8 @@ describe("approval", () => {
     expect(effects()).toBe(2);
   });
 
-  test("C112: the first answer wins; the same checkpoint resumed again sends nothing", async () => {
+  // The same interrupt could be resumed twice, with different answers, from the same checkpoint.
+  test("the first answer wins; the same checkpoint resumed again sends nothing", async () => {
     const agent = await start([{ calls: [trigger("a", "c1")] }, DONE, DONE]);
     const question = await agent.ask("deploy");
     const paused = await agent.toolgate.graph.getState({ configurable: { thread_id: "t1" } });
@@ -159,7 +164,7 @@ describe("approval", () => {
     expect(effects()).toBe(1);
   });
 
-  test("G4: the first answer stands: a yes is neither taken back, nor edited, nor renewed by another person", async () => {
+  test("the first answer stands: a yes is neither taken back, nor edited, nor renewed by another person (G4)", async () => {
     let now = Date.parse("2026-01-01T00:00:00Z");
     const agent = await start([{ calls: [trigger("a", "c1"), trigger("b", "c2")] }, DONE], {}, { now: () => now });
     const question = await agent.ask("deploy");
@@ -211,7 +216,8 @@ describe("approval", () => {
     expect(effects()).toBe(1);
   });
 
-  test("C122: an edit is what is sent; the original stays in the ledger; the message has the edited arguments", async () => {
+  // Edits of arguments were not honoured; only a plain yes worked.
+  test("an edit is what is sent; the original stays in the ledger; the message has the edited arguments", async () => {
     const agent = await start([{ calls: [trigger("a", "c1")] }, DONE]);
     const question = await agent.ask("deploy");
     const edit = { type: "edit", editedAction: { name: "mcp__deploy__trigger", args: { environment: "b" } } };
@@ -225,7 +231,7 @@ describe("approval", () => {
     expect(formatProblems([...turn.messages])).toEqual([]);
   });
 
-  test("C122: an edit that the schema or a rule refuses is rejected, nothing is sent", async () => {
+  test("an edit that the schema or a rule refuses is rejected, nothing is sent", async () => {
     b.onDisk();
     const permissions = { ask: ["mcp__deploy__trigger"], deny: ["mcp__deploy__trigger(environment:production)"] };
     for (const [args, reason] of [
@@ -250,7 +256,8 @@ describe("approval", () => {
     expect(b.log("accepted")).toEqual([]);
   });
 
-  test("C115 G8: a new message withdraws the question; nothing runs; the history is one a provider accepts", async () => {
+  // A message typed while a question was open started a new run instead of answering it.
+  test("a new message withdraws the question; nothing runs; the history is one a provider accepts (G8)", async () => {
     const agent = await start([{ calls: [trigger("a", "c1"), status("c2")] }, { say: "Hello." }]);
     const question = await agent.ask("deploy");
     const turn = await agent.ask("hello");
@@ -262,7 +269,8 @@ describe("approval", () => {
     await expect(late).rejects.toMatchObject({ code: "already_decided" });
   });
 
-  test("C117 G9: arguments edited in state are asked about anew; the old yes runs nothing", async () => {
+  // A fork with an edited state went on along the wrong branch when it was resumed.
+  test("arguments edited in state are asked about anew; the old yes runs nothing (G9)", async () => {
     const agent = await start([{ calls: [trigger("a", "c1")] }, DONE]);
     const question = await agent.ask("deploy");
     await agent.toolgate.ledger.answer(asked(question)[0]?.approvalId as string, { type: "approve" });
@@ -284,7 +292,8 @@ describe("approval", () => {
     expect(asked(turn).map((one) => one.args)).toEqual([{ environment: "production" }]);
   });
 
-  test("C126: one yes is for one call: not for another, not from another thread, not twice", async () => {
+  // One approval could be used again, or for another call.
+  test("one yes is for one call: not for another, not from another thread, not twice", async () => {
     const agent = await start([{ calls: [trigger("a", "c1")] }, { calls: [trigger("a", "c2")] }, DONE]);
     const question = await agent.ask("deploy", "t1");
     const other = await agent.ask("deploy", "t2");
@@ -300,7 +309,9 @@ describe("approval", () => {
     expect(asked(other)).toHaveLength(1);
   });
 
-  test("C129 C131: a yes is good for its time and no longer, checked when it is claimed", async () => {
+  // The expiry of an approval was stored and never checked, so that a yes worked for ever.
+  // The model was told that the call would run once approved, although the question had expired.
+  test("a yes is good for its time and no longer, checked when it is claimed", async () => {
     let now = Date.parse("2026-01-01T00:00:00Z");
     const agent = await start([{ calls: [trigger("a", "c1")] }, DONE], {}, { now: () => now });
     const question = await agent.ask("deploy");
@@ -312,7 +323,7 @@ describe("approval", () => {
     expect(effects()).toBe(0);
   });
 
-  test("C129: a question nobody answers in seven days is closed, not answered", async () => {
+  test("a question nobody answers in seven days is closed, not answered", async () => {
     let now = Date.parse("2026-01-01T00:00:00Z");
     const agent = await start([{ calls: [trigger("a", "c1")] }, DONE], {}, { now: () => now });
     const question = await agent.ask("deploy");
@@ -325,7 +336,8 @@ describe("approval", () => {
     expect(effects()).toBe(0);
   });
 
-  test("C137: extra configuration and context do not change the answer", async () => {
+  // With a context object the resumed run asked again for ever.
+  test("extra configuration and context do not change the answer", async () => {
     const agent = await start([{ calls: [trigger("a", "c1")] }, DONE]);
     const question = await agent.ask("deploy", "t1", { context: { user: "x" } });
     const result = await agent.toolgate.graph.invoke(

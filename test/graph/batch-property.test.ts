@@ -1,6 +1,7 @@
 // Any batch, any person, any moment: what a conversation and a server's log must look like afterwards.
 //
-// One agent for all runs, with its store in memory and one real server; each run is a thread of its own. The model's script
+// One agent for all runs, with its store in memory and one real server; each run is a thread of its own. The model's
+// script
 // and the person's answers are drawn together, so that a run repeats by its seed.
 
 import fc from "fast-check";
@@ -159,7 +160,7 @@ async function unlawful(agent: Agent, threadId: string, yeses: readonly string[]
     });
 }
 
-test(`G3 G4 G8: any batches, any answers: one tool message a call, no effect without an allow or a yes for it (seed ${SEED})`, {
+test(`any batches, any answers: one tool message a call, no effect without an allow or a yes for it (seed ${SEED}) (G3) (G4) (G8)`, {
   timeout: TIME,
 }, async () => {
   const scripts = new Map<string, readonly (readonly Call[])[]>();

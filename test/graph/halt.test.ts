@@ -1,4 +1,5 @@
-// The halt: while the outcome of a write is unknown no further write runs, whatever became of the state. It is the ledger
+// The halt: while the outcome of a write is unknown no further write runs, whatever became of the state. It is the
+// ledger
 // that says so; what the state shows of it decides nothing.
 
 import { join } from "node:path";
@@ -129,7 +130,7 @@ const ways: readonly [name: string, go: (agent: Agent) => Promise<Agent>][] = [
   ],
 ];
 
-describe("G7 G9: the halt comes from the ledger", () => {
+describe("the halt comes from the ledger (G7) (G9)", () => {
   test.each(ways)(
     "after %s: a write is refused without a question, a read runs; settling lifts it",
     async (name, go) => {

@@ -36,7 +36,7 @@ async function yes(agent: Agent) {
   return { decisions: Object.fromEntries(open.map((one) => [one.approvalId, { type: "approve" }])) };
 }
 
-describe("G6 L8: one run a thread at a time", () => {
+describe("one run a thread at a time (G6) (ledger-8)", () => {
   test("a double click: one runs, the other is told at once, one effect", async () => {
     const agent = await asking();
     await agent.ask("go");
@@ -115,7 +115,7 @@ describe("G6 L8: one run a thread at a time", () => {
   });
 });
 
-describe("G6 G7: a write in flight whose run has ended", () => {
+describe("a write in flight whose run has ended (G6) (G7)", () => {
   /** A tool of the host that writes, and ends when the test says so. */
   function slow() {
     let begun = () => {};
@@ -179,7 +179,7 @@ describe("G6 G7: a write in flight whose run has ended", () => {
   });
 });
 
-describe("L8: what a run saves", () => {
+describe("what a run saves (ledger-8)", () => {
   class Keeping extends MemorySaver {
     #puts = 0; // as a saver of a host's own may have
     override async put(...args: Parameters<MemorySaver["put"]>) {
@@ -275,7 +275,8 @@ describe("a run that is given nothing to do", () => {
   });
 });
 
-describe("C150: what a thread may be called", () => {
+// A thread id that was an object, or a pattern, read another tenant's state.
+describe("what a thread may be called", () => {
   const BAD: readonly unknown[] = [
     undefined,
     null,

@@ -42,7 +42,7 @@ const approve = (turn: Turn) => ({
 });
 
 describe("host tools", () => {
-  test("G3: allowed runs, unnamed is asked, denied is refused; each has a ledger row under `local`", async () => {
+  test("allowed runs, unnamed is asked, denied is refused; each has a ledger row under `local` (G3)", async () => {
     const seen: string[] = [];
     const tools = ["note", "send", "wipe"].map((name) => hostTool(name, () => `${name} done`, seen));
     const agent = await start(
@@ -78,7 +78,8 @@ describe("host tools", () => {
     ]);
   });
 
-  test("C100: rejections touch no sibling: what was approved beside them runs; the next writes of the turn do not", async () => {
+  // After a rejection the free call beside it had no tool message, and the provider refused the conversation.
+  test("rejections touch no sibling: what was approved beside them runs; the next writes of the turn do not", async () => {
     const seen: string[] = [];
     const texts = ["a", "b", "c", "d", "d"];
     const next = [note("e", "c9", "send")];
@@ -148,7 +149,7 @@ describe("host tools", () => {
     });
   }
 
-  test("G7: a write that answers after its deadline is late evidence and settles the unknown", async () => {
+  test("a write that answers after its deadline is late evidence and settles the unknown (G7)", async () => {
     let answer = (_: string) => {};
     const slow = hostTool("note", () => new Promise((resolve) => (answer = resolve)));
     const agent = await start([{ calls: [note("a", "c1")] }, DONE], [slow], { tools: { note: { timeoutMs: 50 } } });
@@ -159,7 +160,7 @@ describe("host tools", () => {
     expect(toolTexts(turn)).toEqual(["written after all"]);
   });
 
-  test("G6: a cancelled run cancels a read of the host's and leaves a write alone", async () => {
+  test("a cancelled run cancels a read of the host's and leaves a write alone (G6)", async () => {
     b.onDisk();
     const signals: Record<string, boolean | undefined> = {};
     for (const effect of ["read", "write"] as const) {
@@ -190,7 +191,8 @@ describe("host tools", () => {
     }
   });
 
-  test("C099: a tool that asks by interrupt() fails closed and the run goes on", async () => {
+  // An interrupt inside a tool lost its payload on the way out, and the runner failed on what was left of it.
+  test("a tool that asks by interrupt() fails closed and the run goes on", async () => {
     const passed: unknown[] = [];
     const asks = hostTool("note", () => {
       passed.push(interrupt({ sure: true }));
@@ -205,7 +207,7 @@ describe("host tools", () => {
     expect(formatProblems([...turn.messages])).toEqual([]);
   });
 
-  test("C099 G9: an answer that nobody waits for does not answer a tool's interrupt()", async () => {
+  test("an answer that nobody waits for does not answer a tool's interrupt() (G9)", async () => {
     const passed: unknown[] = [];
     const stop = new AbortController();
     const asks = hostTool("note", () => {

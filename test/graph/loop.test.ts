@@ -1,4 +1,5 @@
-// The loop between model and gate: odd calls, budgets, replays, forks, crashes of state. Effects are counted in the server's log.
+// The loop between model and gate: odd calls, budgets, replays, forks, crashes of state. Effects are counted in the
+// server's log.
 
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { Command, MemorySaver } from "@langchain/langgraph";
@@ -42,7 +43,8 @@ async function history(agent: Agent) {
 }
 
 describe("odd calls", () => {
-  test("C104: arguments that are no JSON object never run; each has one error answer", async () => {
+  // Arguments that were cut off became an empty object, and the tool ran with it.
+  test("arguments that are no JSON object never run; each has one error answer", async () => {
     const raw = ['{"path":"/tm', "[]", "null", '"x"', '{"text":"a","text":"b"}'];
     const calls = raw.map((args, index) => ({ name: "mcp__hostile__act", args, id: `c${index}` }));
     const agent = await start([{ calls } as Steps[number], DONE]);
@@ -52,7 +54,8 @@ describe("odd calls", () => {
     expect(formatProblems([...turn.messages])).toEqual([]);
   });
 
-  test("C105: an answer with only unusable calls does not end quietly; valid ones beside it run once", async () => {
+  // A response with nothing but invalid calls ended the graph, and the user saw nothing.
+  test("an answer with only unusable calls does not end quietly; valid ones beside it run once", async () => {
     const mixed = {
       calls: [{ name: "mcp__hostile__act", args: "{bad", id: "bad" }, act("a", "good")],
     } as Steps[number];
@@ -72,7 +75,8 @@ describe("odd calls", () => {
     expect(formatProblems([...turn.messages])).toEqual([]);
   });
 
-  test("C107: a call id that comes again in a later turn is another call", async () => {
+  // A provider numbers its calls anew each turn; a tool node took the second `call_0` for answered and never ran it.
+  test("a call id that comes again in a later turn is another call", async () => {
     const agent = await start([{ calls: [act("one", "call_0")] }, DONE, { calls: [act("two", "call_0")] }, DONE]);
     await agent.ask("first");
     const turn = await agent.ask("second");
@@ -89,7 +93,8 @@ describe("odd calls", () => {
     expect(formatProblems([...turn.messages])).toEqual([]);
   });
 
-  test("C109: an unknown name is refused with close names; the loop is bounded by the budget", async () => {
+  // A tool name that the model had made up ended the run.
+  test("an unknown name is refused with close names; the loop is bounded by the budget", async () => {
     const agent = await start(
       Array.from({ length: 9 }, () => ({ calls: [{ name: "mcp__hostile__actt", args: {} }] })),
       {
@@ -103,7 +108,8 @@ describe("odd calls", () => {
     expect(formatProblems([...turn.messages])).toEqual([]);
   });
 
-  test("C110: a tool that the server adds while the model thinks cannot be used by that response", async () => {
+  // A model called a tool that it had not been offered yet, because the list changed while it was thinking.
+  test("a tool that the server adds while the model thinks cannot be used by that response", async () => {
     const tools = (names: string[]) => names.map((name) => ({ name, inputSchema: { type: "object" } }));
     const hostile = {
       lists: [
@@ -147,7 +153,7 @@ describe("budgets", () => {
   });
 });
 
-describe("G6 G9: replay, fork, jump and double submit", () => {
+describe("replay, fork, jump and double submit (G6) (G9)", () => {
   test("running any checkpoint of a finished run again sends no second write", async () => {
     const agent = await start([{ calls: [act("a", "c1")] }, DONE, { calls: [act("a", "c9")] }, DONE]);
     await agent.ask("go");
@@ -282,7 +288,7 @@ describe("G6 G9: replay, fork, jump and double submit", () => {
   });
 });
 
-describe("G7: unknown outcomes", () => {
+describe("unknown outcomes (G7)", () => {
   const silent = { calls: { act: { do: "silent" } } };
   const quick = { tools: { mcp__hostile__act: { timeoutMs: 200 } }, lateAnswerMs: 0 };
 
@@ -345,7 +351,7 @@ describe("G7: unknown outcomes", () => {
   });
 });
 
-describe("G1 G2: definitions that move", () => {
+describe("definitions that move (G1) (G2)", () => {
   test("a definition that changed after it was shown is drift: nothing is sent, the next request has the new one", async () => {
     const tool = (description: string) => ({ name: "act", description, inputSchema: { type: "object" } });
     const hostile = {
@@ -360,7 +366,8 @@ describe("G1 G2: definitions that move", () => {
     expect(effects()).toBe(1);
   });
 
-  test("C127: a definition that changed while the person read: the yes does not count for the new one", async () => {
+  // A server registered its tools anew, and a waiting approval ran against another definition.
+  test("a definition that changed while the person read: the yes does not count for the new one", async () => {
     const tool = (description: string) => ({ name: "act", description, inputSchema: { type: "object" } });
     const hostile = {
       lists: [{ pages: [{ tools: [tool("old")] }] }, { pages: [{ tools: [tool("new")] }], afterListings: 1 }],

@@ -1,4 +1,5 @@
-// One operation, one effect: whatever is run again, forked, jumped to, copied or renamed, what was sent is not sent again.
+// One operation, one effect: whatever is run again, forked, jumped to, copied or renamed, what was sent is not sent
+// again.
 // What an operation came to is answered from the ledger and marked replayed; what a model proposes anew is another
 // operation, and a person is asked about it with the first one named.
 
@@ -82,7 +83,7 @@ const CAME = {
   "end 4": "answers ok",
 };
 
-describe("G6: every checkpoint of a finished run", () => {
+describe("every checkpoint of a finished run (G6)", () => {
   test("run again, and again: nothing is sent; what was settled is answered from the ledger, what is proposed anew is asked", async () => {
     const agent = await finished();
     for (const _ of ["once", "twice"]) {
@@ -112,7 +113,7 @@ describe("G6: every checkpoint of a finished run", () => {
   });
 });
 
-describe("G6 G9: forks with a changed state", () => {
+describe("forks with a changed state (G6) (G9)", () => {
   const calls = (state: Saved) =>
     state.values.messages.filter((one) => (one as AIMessage).tool_calls?.length) as AIMessage[];
   /** The conversation with other arguments in the last proposal, which keeps its ids and names. */
@@ -177,7 +178,7 @@ describe("G6 G9: forks with a changed state", () => {
   });
 });
 
-describe("G6 G8: jumps", () => {
+describe("jumps (G6) (G8)", () => {
   test.each(["after the run", "while a question is open", "while an outcome is unknown"])(
     "to each node, %s: nothing is sent",
     async (when) => {
@@ -198,7 +199,7 @@ describe("G6 G8: jumps", () => {
   );
 });
 
-describe("G6: answers and runs that come again", () => {
+describe("answers and runs that come again (G6)", () => {
   test("the same yes a second time, late, and after another turn: one effect", async () => {
     const agent = await start(b, { permissions });
     const { graph } = agent.toolgate;
@@ -236,7 +237,7 @@ describe("G6: answers and runs that come again", () => {
   });
 });
 
-describe("G6: two hosts on one file", () => {
+describe("two hosts on one file (G6)", () => {
   test("the other one runs every checkpoint of this one's thread: nothing is sent, the answers are the same", async () => {
     b.onDisk();
     const agent = await finished();
@@ -263,7 +264,7 @@ describe("G6: two hosts on one file", () => {
   });
 });
 
-describe("G6 G9: a copied thread and a renamed scope", () => {
+describe("a copied thread and a renamed scope (G6) (G9)", () => {
   /** The checkpoints under another thread's name, as the development server copies a thread. The ledger is no part of it. */
   function copy(from: string, to: string): void {
     const db = new Database(join(b.folder(), "store", "toolgate.sqlite"));

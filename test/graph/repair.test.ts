@@ -1,4 +1,5 @@
-// G8 when the state was moved by hand: whatever came between, what a model is given is a conversation every provider accepts.
+// G8 when the state was moved by hand: whatever came between, what a model is given is a conversation every provider
+// accepts.
 
 import { AIMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
 import { Command } from "@langchain/langgraph";
@@ -21,7 +22,7 @@ function start(steps: Steps) {
   });
 }
 
-describe("G8: a conversation is mended before a model reads it", () => {
+describe("a conversation is mended before a model reads it (G8)", () => {
   for (const node of ["discover", "observe", "result_unknown", "model"]) {
     test(`state written as \`${node}\` while a question is open leaves no call unanswered`, async () => {
       const agent = await start([{ calls: [act("a", "c1")] }, { say: "Then not." }, { say: "Still here." }]);

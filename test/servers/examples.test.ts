@@ -40,7 +40,7 @@ test("docs answers one tool, one sentence, and logs the call before and after", 
   ]);
 });
 
-test("a call that a server refuses is in the log all the same (W1) (W2)", async () => {
+test("a call that a server refuses is in the log all the same (sample-1) (sample-2)", async () => {
   const docs = start("docs");
   await docs.initialize();
   const invalid = await docs.request("tools/call", { name: "search.docs", arguments: { quest: "x" } });
@@ -56,7 +56,7 @@ test("a call that a server refuses is in the log all the same (W1) (W2)", async 
   ]);
 });
 
-test("a slow search finishes after the end of stdin; a cancel is logged and changes nothing (W3)", async () => {
+test("a slow search finishes after the end of stdin; a cancel is logged and changes nothing (sample-3)", async () => {
   const docs = start("odd-docs", { DOCS_MODE: "slow", DOCS_DELAY_MS: "300" });
   await docs.initialize();
   docs.send({ id: 77, method: "tools/call", params: { name: "search.docs", arguments: { query: "x" } } });

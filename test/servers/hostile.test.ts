@@ -35,7 +35,7 @@ test("by default it serves one tool that acts once, and ends with its stdin", as
   ]);
 });
 
-test("an unknown key, and a wrong that the transport cannot do, are refused (HC2)", () => {
+test("an unknown key, and a wrong that the transport cannot do, are refused (hostile-config-2)", () => {
   const read = (config: object, transport: "stdio" | "http") => () =>
     hostileConfig({ HOSTILE: JSON.stringify(config) }, transport);
   expect(read({ cals: {} }, "stdio")).toThrow("cals");
@@ -67,7 +67,7 @@ test("speaks 2026-07-28 when told to", async () => {
   expect((await server.request("initialize")).error.code).toBe(-32601);
 });
 
-test("pages go out as they are, cursor types included, and `{{n}}` is the page's number (HC1)", async () => {
+test("pages go out as they are, cursor types included, and `{{n}}` is the page's number (hostile-config-1)", async () => {
   const server = hostile({
     pages: [
       { tools: "none", nextCursor: 0 },
@@ -168,7 +168,7 @@ test("answers twice, under another id, with bytes that are no text, and asks bac
   expect(log("effect").map(({ tool }) => tool)).toEqual(["twice", "wrong", "bytes", "ask"]);
 });
 
-test("late ignores a cancel and acts after it, slow has acted before; silent never answers (H2)", async () => {
+test("late ignores a cancel and acts after it, slow has acted before; silent never answers (hostile-calls-1)", async () => {
   const server = hostile({
     calls: { late: { do: "late", ms: 150 }, slow: { do: "slow", ms: 150 }, silent: { do: "silent" } },
   });

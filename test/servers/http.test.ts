@@ -164,7 +164,7 @@ test("speaks 2026-07-28 without sessions, and keeps subscriptions/listen open fo
   );
 });
 
-test("docs over HTTP needs a session of its own and the right host (HS1) (HS2)", async () => {
+test("docs over HTTP needs a session of its own and the right host (http-sample-1) (http-sample-2)", async () => {
   const { url, end } = await startHttp("http", { HTTP_TOKEN: "t" });
   expect((await post(url, { id: 1, method: "initialize" })).status).toBe(401);
   const authorization = "Bearer t";

@@ -9,7 +9,7 @@ test("a log that nobody wrote is empty", () => {
   expect(readLog(logPath())).toEqual([]);
 });
 
-test("logs of several servers share one file, in order (L4)", () => {
+test("logs of several servers share one file, in order (log-1)", () => {
   const one = openLog(logPath());
   const two = openLog(logPath());
   one({ event: "accepted", n: 1, tool: "act", arguments: { a: 1 } });

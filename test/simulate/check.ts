@@ -1,14 +1,17 @@
 // Check: the invariants, judged by what really happened.
 //
-//   I1. A write is sent at most once, and never after its outcome was settled.
-//   I2. A write is sent only under an allow rule or a person's yes to exactly these arguments, and a yes serves one operation.
-//   I3. At the send the ledger says `dispatching`.
-//   I4. An identical write of the thread is sent again only under a person's yes, unless the host allows repeats.
-//   I5. While another write of the thread is unknown, none is sent.
-//   I6. `ok` is said only of what took effect, `failed` only of what did not, or by a person's word or the server's own
-//       record; a write that was refused or not available had no effect.
-//   I7. Unknown is said where evidence is missing, and nowhere else.
-//   I8. Each call has exactly one tool message, directly behind its AI message, and it says what the ledger says.
+//   simulated-1. A write is sent at most once, and never after its outcome was settled.
+//   simulated-2. A write is sent only under an allow rule or a person's yes to exactly these arguments, and a yes
+//                serves one operation.
+//   simulated-3. At the send the ledger says `dispatching`.
+//   simulated-4. An identical write of the thread is sent again only under a person's yes, unless the host allows
+//                repeats.
+//   simulated-5. While another write of the thread is unknown, none is sent.
+//   simulated-6. `ok` is said only of what took effect, `failed` only of what did not, or by a person's word or the
+//                server's own record; a write that was refused or not available had no effect.
+//   simulated-7. Unknown is said where evidence is missing, and nowhere else.
+//   simulated-8. Each call has exactly one tool message, directly behind its AI message, and it says what the ledger
+//                says.
 
 import type { AIMessage, BaseMessage, ToolMessage } from "@langchain/core/messages";
 import type { OperationRow } from "../../src/contracts/index.js";
@@ -18,7 +21,7 @@ import type { SharedLedger } from "./ledger.js";
 import { aliasOf } from "./server.js";
 import type { World } from "./world.js";
 
-/** Looks at a write as it leaves. (I1 to I5) */
+/** Looks at a write as it leaves. (simulated-1 to simulated-5) */
 export async function checkSend(world: World, ledger: SharedLedger, send: Send): Promise<void> {
   const { facts, history } = world;
   facts.sends.push(send);
@@ -27,19 +30,19 @@ export async function checkSend(world: World, ledger: SharedLedger, send: Send):
   const row = await ledger.row(send.operationId);
   const others = facts.sends.filter((one) => one !== send && one.tool.effect === "write");
   if (others.some((one) => one.operationId === send.operationId))
-    violate(facts, "double send", `${name} is sent again`); // I1
+    violate(facts, "double send", `${name} is sent again`); // simulated-1
   if (row?.state !== "dispatching") {
-    violate(facts, "not dispatching at the send", `${name} is ${row?.state ?? "in no row"} as it is sent`); // I3
+    violate(facts, "not dispatching at the send", `${name} is ${row?.state ?? "in no row"} as it is sent`); // simulated-3
     if (row === undefined) return;
   }
   const allowed = send.tool.decision === "allow" && made(world, send);
   const approval = approvalOf(world, send, row, allowed);
-  if (!approval && !allowed) violate(facts, "effect without approval", `${name} is sent and nobody allowed it`); // I2
+  if (!approval && !allowed) violate(facts, "effect without approval", `${name} is sent and nobody allowed it`); // simulated-2
   if (approval) approval.usedBy = send.operationId;
   await checkEarlier(world, ledger, send, row, approval, others);
 }
 
-/** I4, I5 */
+/** simulated-4, simulated-5 */
 async function checkEarlier(
   { facts, history, plan }: World,
   ledger: SharedLedger,
@@ -96,7 +99,7 @@ function made(world: World, send: Send): boolean {
   return world.facts.made.has(canonical([aliasOf(send.tool.name), send.args]));
 }
 
-/** Looks at every row of a thread at the end of a run. (I6, I7) */
+/** Looks at every row of a thread at the end of a run. (simulated-6, simulated-7) */
 export async function checkRows(world: World, ledger: SharedLedger, threads: readonly string[]): Promise<void> {
   for (const threadId of threads)
     for (const row of await ledger.rows(threadId)) {
@@ -146,7 +149,7 @@ function checkRow(world: World, row: OperationRow): void {
   }
 }
 
-/** Looks at a conversation at the end of a run. (I8) */
+/** Looks at a conversation at the end of a run. (simulated-8) */
 export async function checkMessages(
   world: World,
   ledger: SharedLedger,

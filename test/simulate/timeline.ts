@@ -1,9 +1,10 @@
-// Timeline: virtual time. Everything that takes time in a run is an event here; between two events the program runs until
+// Timeline: virtual time. Everything that takes time in a run is an event here; between two events the program runs
+// until
 // it waits for the next one.
 //
-//   V1. Events happen in the order of their times, and of their making where the times are equal.
-//   V2. No event begins before everything the last one set going has come to rest.
-//   V3. A run ends: nothing left to happen, or more events than a run can need, is a hang.
+//   timeline-1. Events happen in the order of their times, and of their making where the times are equal.
+//   timeline-2. No event begins before everything the last one set going has come to rest.
+//   timeline-3. A run ends: nothing left to happen, or more events than a run can need, is a hang.
 
 export interface Ticket {
   cancel(): void;
@@ -55,11 +56,11 @@ export function createTimeline(limit = 20_000): Timeline {
       };
       main.then(end, end);
       for (let steps = 0; ; steps++) {
-        await rest(); // V2
+        await rest(); // timeline-2
         if (ended) return main;
         let event = pop(heap);
         while (event && event.happen === undefined) event = pop(heap);
-        if (event === undefined) throw new Hang("nothing is left to happen, and the run has not ended"); // V3
+        if (event === undefined) throw new Hang("nothing is left to happen, and the run has not ended"); // timeline-3
         if (steps > limit) throw new Hang(`the run has not ended after ${limit} events`);
         now = Math.max(now, event.at);
         await event.happen?.();
@@ -74,7 +75,7 @@ function rest(): Promise<void> {
 }
 
 function before(a: Event, b: Event): boolean {
-  return a.at < b.at || (a.at === b.at && a.order < b.order); // V1
+  return a.at < b.at || (a.at === b.at && a.order < b.order); // timeline-1
 }
 
 function push(heap: Event[], event: Event): void {

@@ -1,9 +1,9 @@
 // World: everything that is outside a host: time, chance, faults, what really happened. A host reaches it through ports
 // only, and every call of a port passes `port`, where the host may be struck.
 //
-//   W1. A host that crashed is abandoned: nothing it waits for ever comes, nothing it started within itself goes on. What
-//       it had sent is under way all the same.
-//   W2. A paused host goes on where it was; what came meanwhile comes then, in order.
+//   simulated-world-1. A host that crashed is abandoned: nothing it waits for ever comes, nothing it started within
+//                      itself goes on. What it had sent is under way all the same.
+//   simulated-world-2. A paused host goes on where it was; what came meanwhile comes then, in order.
 
 import { ToolgateError } from "../../src/contracts/index.js";
 import { createFacts, type Facts, strike } from "./facts.js";
@@ -137,9 +137,9 @@ export function createProcess(world: World, { machine, offMs }: HostPlan, name: 
         return;
     }
   };
-  /** W2 */
+  /** simulated-world-2 */
   const whenUp = (happen: () => void | Promise<void>): void | Promise<void> => {
-    if (crashed) return; // W1
+    if (crashed) return; // simulated-world-1
     if (timeline.now < pausedUntil) {
       timeline.after(pausedUntil - timeline.now, () => whenUp(happen));
       return;

@@ -126,7 +126,7 @@ describe("langgraphjs dev", () => {
     expect(log()).toHaveLength(1);
   });
 
-  test("G9: a jump past the gate and forged configuration send nothing", async () => {
+  test("a jump past the gate and forged configuration send nothing (G9)", async () => {
     const before = log().length;
     const thread = await client.threads.create();
     const id = thread.thread_id;

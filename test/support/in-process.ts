@@ -13,6 +13,7 @@ import type { ServerEvent, ServerLog } from "../../servers/log.js";
 import { sdkServer } from "../../servers/sdk.js";
 import { PendingRequest } from "../../src/adapters/mcp/pending-request.js";
 import { createSchemaChecker } from "../../src/adapters/schema/checker.js";
+import type { SchemaChecker } from "../../src/catalog/checker.js";
 import type {
   Call,
   CallEvidence,
@@ -51,7 +52,9 @@ export function memoryLog(): Log {
 }
 
 /** One schema checker for all agents of a worker: starting its thread takes longer than most tests. */
-const checker = createSchemaChecker();
+const shared = createSchemaChecker();
+/** It outlives every agent. Its thread keeps no process alive. */
+const checker: SchemaChecker = { check: (...args) => shared.check(...args), close: async () => {} };
 
 /** Call it once at the top of a test file. A test that needs two agents on one store says `onDisk()` first. */
 export function bench(): Bench {

@@ -1,4 +1,5 @@
-// `durability: "async"`: checkpoints are stored behind the run's back. A process killed then may leave a thread that has
+// `durability: "async"`: checkpoints are stored behind the run's back. A process killed then may leave a thread that
+// has
 // forgotten what it did; the ledger has not, and no write goes out a second time without a new yes.
 
 import { join } from "node:path";
@@ -37,7 +38,7 @@ const plan = (more: Partial<Plan>, hostile: object = {}): Plan => ({
 const outcomes = (turn: { report: { operations: { callId: string; status: string; reason: string | null }[] } }) =>
   turn.report.operations.map(({ callId, status, reason }) => `${callId} ${status} ${reason}`);
 
-describe("G6: durability async, killed while checkpoints are not stored yet", () => {
+describe("durability async, killed while checkpoints are not stored yet (G6)", () => {
   test("a write waits for the checkpoint it runs from: until then nothing is claimed or sent; then it runs once", {
     timeout: TIME,
   }, async () => {

@@ -48,7 +48,7 @@ const effects = () => b.log("effect").length;
 const posts = () => b.log("request").filter((event) => event.method === "tools/call");
 const outcomes = (turn: Turn) => turn.report.operations.map((one) => `${one.callId} ${one.status} ${one.reason}`);
 
-describe("S1 over HTTP", () => {
+describe("the docs service over HTTP", () => {
   for (const format of ["sse", "json"]) {
     test(`the allowed path, answers as ${format}: four model requests, one call`, async () => {
       const { url } = await serve("http", { HTTP_SERVES: "docs", HTTP_FORMAT: format, HTTP_TOKEN: "token-of-s1" });
@@ -87,8 +87,9 @@ describe("S1 over HTTP", () => {
 describe("turned away: certainly not run, for reads and writes alike", () => {
   for (const [what, behaviour] of [
     ["401", { do: "status", status: 401 }],
-    ["C088: 307 to another origin", { do: "status", status: 307, location: "{{other}}" }],
-    ["C088: 301 to itself", { do: "status", status: 301, location: "{{own}}" }],
+    // A POST was redirected, and the client repeated its body, and its headers, at another address.
+    ["307 to another origin", { do: "status", status: 307, location: "{{other}}" }],
+    ["301 to itself", { do: "status", status: 301, location: "{{own}}" }],
   ] as const) {
     test(`${what} is unavailable, one request, no effect, and no halt`, async () => {
       const hostile = { tools: tools("act", "look"), calls: { "*": [behaviour, { do: "answer" }] } };
@@ -102,7 +103,8 @@ describe("turned away: certainly not run, for reads and writes alike", () => {
     });
   }
 
-  test("C084: a session the server forgot: unavailable, then a new session; nothing runs twice", async () => {
+  // A session expired: some clients stayed broken, others sent the call again without looking.
+  test("a session the server forgot: unavailable, then a new session; nothing runs twice", async () => {
     const hostile = { http: { forgetSessionsAfterCalls: 1 } };
     const steps = ["c1", "c2", "c3"].map((id) => ({ calls: [act(id)] }));
     const config = { tools: { mcp__hostile__act: { verify: "on-change" } } };
@@ -144,14 +146,15 @@ describe("turned away: certainly not run, for reads and writes alike", () => {
   });
 });
 
-describe("G7: an answer that never came", () => {
+describe("an answer that never came (G7)", () => {
   for (const protocol of ["2025-11-25", "2026-07-28"]) {
     for (const [when, format] of [
       ["before-headers", "json"],
       ["half-body", "json"],
       ["after-headers", "sse"],
     ]) {
-      test(`C076: cut ${when} (${format}) on ${protocol}: a write is unknown, a read unavailable; one effect, nothing sent again`, async () => {
+      // An event stream was dropped, and the calls that waited on it stayed open for the rest of the session.
+      test(`cut ${when} (${format}) on ${protocol}: a write is unknown, a read unavailable; one effect, nothing sent again`, async () => {
         const cut = { do: "drop", when };
         const calls = { act: cut, look: { ...cut, effect: false } };
         const hostile = { protocol, tools: tools("act", "look"), calls, http: { format } };
@@ -223,7 +226,7 @@ describe("both revisions of the protocol", () => {
   }
 });
 
-describe("X3: the order of a batch", () => {
+describe("the order of a batch (call-order-3)", () => {
   const slow = { do: "slow", ms: 60, effect: false };
   const order = () => b.log("accepted", "finished").map((event) => `${event.event} ${event.tool}`);
 

@@ -1,4 +1,5 @@
-// Whole runs with a real provider client (`@langchain/openai` through `initChatModel`) against a provider on this machine:
+// Whole runs with a real provider client (`@langchain/openai` through `initChatModel`) against a provider on this
+// machine:
 // what goes over the wire, and what comes back from it malformed.
 
 import { AIMessage, type BaseMessage, HumanMessage, SystemMessage, ToolMessage } from "@langchain/core/messages";
@@ -79,7 +80,7 @@ function asMessages(messages: readonly Wire[]): BaseMessage[] {
 const problems = () => stub.requests.flatMap((_, at) => formatProblems(asMessages(wire(at))));
 
 describe("a real provider client in a whole run", () => {
-  test("S1: names and JSON Schemas as servers gave them; call ids come back; 529 after a tool message sends no second call", async () => {
+  test("names and JSON Schemas as servers gave them; call ids come back; 529 after a tool message sends no second call", async () => {
     const agent = await start([{ say: "Let me look.", calls: [search("call_a1")] }, { status: 529 }, DONE]);
     const turn = await agent.ask("look it up");
     expect(turn.report).toMatchObject({ status: "done", answer: "All is done.", modelRequests: 2 });
@@ -140,7 +141,7 @@ describe("a real provider client in a whole run", () => {
     });
   }
 
-  test("G4: the write waits for a person, and is sent once, exactly as approved", async () => {
+  test("the write waits for a person, and is sent once, exactly as approved (G4)", async () => {
     const agent = await start([{ calls: [search("c1"), trigger("c2")] }, DONE]);
     const question = await agent.ask("deploy");
     expect(question.report.approvals).toMatchObject([{ callId: "c2", arguments: { environment: "staging" } }]);
@@ -157,7 +158,8 @@ describe("a real provider client in a whole run", () => {
     expect(problems()).toEqual([]);
   });
 
-  test("C122: edited arguments are what the next request's assistant message says, under the same id", async () => {
+  // Edits of arguments were not honoured; only a plain yes worked.
+  test("edited arguments are what the next request's assistant message says, under the same id", async () => {
     const agent = await start([{ calls: [trigger("c1")] }, DONE]);
     const question = await agent.ask("deploy");
     const editedAction = { name: TRIGGER, args: { environment: "canary" } };
@@ -181,7 +183,8 @@ describe("a real provider client in a whole run", () => {
     expect(problems()).toEqual([]);
   });
 
-  test("C104: malformed arguments, doubled keys and no name are refused and answered; the conversation stays one a provider takes", async () => {
+  // Arguments that were cut off became an empty object, and the tool ran with it.
+  test("malformed arguments, doubled keys and no name are refused and answered; the conversation stays one a provider takes", async () => {
     const calls = [
       search("cut", '{"query":"sta'),
       search("list", "[]"),
@@ -205,7 +208,7 @@ describe("a real provider client in a whole run", () => {
     expect(problems()).toEqual([]);
   });
 
-  test("G6 G8: two calls under one id are two calls: one gets an id of its own, each one answer", async () => {
+  test("two calls under one id are two calls: one gets an id of its own, each one answer (G6) (G8)", async () => {
     const agent = await start([
       { calls: [search("same", { query: "a" }), search("same", { query: "b" }), search("")] },
       DONE,
@@ -221,7 +224,7 @@ describe("a real provider client in a whole run", () => {
     expect(problems()).toEqual([]);
   });
 
-  test("G6: the same write twice in one message is asked about, not sent twice", async () => {
+  test("the same write twice in one message is asked about, not sent twice (G6)", async () => {
     const agent = await start([{ calls: [trigger("c1"), trigger("c2")] }, DONE], {
       permissions: { allow: ["mcp__deploy"] },
     });
@@ -266,7 +269,7 @@ describe("the same, streamed", () => {
     expect(problems()).toEqual([]);
   });
 
-  test("C104: arguments that were cut off in a stream are not mended into something that runs", async () => {
+  test("arguments that were cut off in a stream are not mended into something that runs", async () => {
     const agent = await start(
       [{ calls: [trigger("cut", '{"environment":"prod'), search("twice", '{"query":"a","query":"b"}')] }, DONE],
       { permissions: { allow: ["mcp__deploy", "mcp__docs"] } },

@@ -138,8 +138,10 @@ async function toolMessages(agent: Agent) {
   );
 }
 
-describe("G11: secrets", () => {
-  test("C221 C223: answers that carry a secret are redacted before they are stored or shown", async () => {
+describe("secrets (G11)", () => {
+  // The whole configuration of a server, with its environment, was written to the log.
+  // Response bodies, passwords in addresses and command lines reached the text that a user sees.
+  test("answers that carry a secret are redacted before they are stored or shown", async () => {
     const all = [CANARY, ODD, SEAL];
     const encoded = all.flatMap((secret) => [
       base64(secret),
@@ -222,7 +224,7 @@ describe("G11: secrets", () => {
     expect(b.log("accepted")).toHaveLength(1); // the listing before the call has the same digest
   });
 
-  test("G7: last words, deaths, late answers and questions of writes", async () => {
+  test("last words, deaths, late answers and questions of writes (G7)", async () => {
     const config = hostile({
       write_asked: echo({ ...said(`refused: ${CANARY}`), isError: true }),
       read_flood: { do: "stderrFlood", text: `key ${CANARY}\n${VISIBLE}\n`, effect: false },
@@ -288,7 +290,8 @@ describe("G11: secrets", () => {
     expect(leaks(await places(failing, seen))).toEqual([]);
   });
 
-  test("C088: a header that comes back in a result, a 500, a 401, a redirect and an error", async () => {
+  // A POST was redirected, and the client repeated its body, and its headers, at another address.
+  test("a header that comes back in a result, a 500, a 401, a redirect and an error", async () => {
     const echoed = "got {{authorization}}";
     const server = await startHttpServer("hostile-http", {
       SERVER_LOG: b.logPath(),

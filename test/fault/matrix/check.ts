@@ -1,12 +1,14 @@
 // Check: what the witnesses of a cell say together. Pure. It reads the server's log, the wire, the ledger and the
 // messages, and believes none of them alone.
 //
-//   H1. Of a write there is one effect at most, whatever operation it stands under, and one line on the wire.
-//   H2. An effect has a yes behind it: to that very operation, its arguments and tool, given before it was sent and no
-//       longer than its life before.
-//   H3. `ok` means that there is an effect; `failed`, `rejected` and, of a write, `unavailable` that there is none.
-//   H4. Where nothing was lost on the wire, nothing is unknown.
-//   H5. Each call has one tool message, in its place, that says what the ledger says.
+//   matrix-check-1. Of a write there is one effect at most, whatever operation it stands under, and one line on the
+//                   wire.
+//   matrix-check-2. An effect has a yes behind it: to that very operation, its arguments and tool, given before it was
+//                   sent and no longer than its life before.
+//   matrix-check-3. `ok` means that there is an effect; `failed`, `rejected` and, of a write, `unavailable` that there
+//                   is none.
+//   matrix-check-4. Where nothing was lost on the wire, nothing is unknown.
+//   matrix-check-5. Each call has one tool message, in its place, that says what the ledger says.
 
 import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
 import type { ServerEvent } from "../../../servers/log.js";
@@ -56,7 +58,7 @@ export function check(evidence: Evidence): Findings {
   };
 }
 
-/** H1 */
+/** matrix-check-1 */
 function doubles({ wire, write }: Evidence, effects: readonly ServerEvent[]): string[] {
   if (!write) return [];
   const sent = wire.map(({ operationId }) => operationId);
@@ -64,7 +66,7 @@ function doubles({ wire, write }: Evidence, effects: readonly ServerEvent[]): st
   return [...effects.slice(1).map(({ operationId }) => `${operationId} is one effect too many`), ...resent];
 }
 
-/** H2 */
+/** matrix-check-2 */
 function unapproved({ operationId, arguments: args }: ServerEvent, { words, ttlMs }: Evidence): string[] {
   const row = words.rows.find(({ operation }) => operation.id === operationId);
   const asked = words.asked.find(({ request }) => request.operationId === operationId);
@@ -82,7 +84,7 @@ function unapproved({ operationId, arguments: args }: ServerEvent, { words, ttlM
   return [];
 }
 
-/** H3 */
+/** matrix-check-3 */
 function falsehood(row: OperationRow, effects: readonly ServerEvent[], write: boolean): string[] {
   const { operation } = row;
   const outcome = outcomeOf(row);
@@ -105,7 +107,7 @@ function isUnknown(row: OperationRow): boolean {
   return outcomeOf(row)?.status === "result_unknown";
 }
 
-/** H5 */
+/** matrix-check-5 */
 function format({ messages, rows }: Words): string[] {
   const last = messages.at(-1);
   const waits = last?.type === "ai" && (last.calls?.length ?? 0) > 0;

@@ -37,6 +37,8 @@ describe("a process", () => {
     try {
       const [line] = (await once(createInterface({ input: parent.stdout }), "line")) as [string];
       const child = lifeOf(Number(line));
+      // Until then the shell may ask after its child.
+      await expect.poll(() => readFileSync(`/proc/${parent.pid}/comm`, "utf8"), { interval: 5 }).toBe("sleep\n");
       process.kill(child.pid, "SIGSTOP");
       expect(lives(child)).toBe(true);
       process.kill(child.pid, "SIGKILL");

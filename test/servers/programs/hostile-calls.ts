@@ -1,7 +1,7 @@
 // What a hostile server does when a tool is called. The behaviours are described in hostile-config.ts.
 //
-//   H1. A call is logged as accepted before anything else, its effect before anything that follows it (log.ts, L1).
-//   H2. A cancel is logged and has no other consequence.
+//   A call is logged as accepted before anything else, its effect before anything that follows it (log.ts).
+//   hostile-calls-1. A cancel is logged and has no other consequence.
 
 import { setTimeout as delay } from "node:timers/promises";
 import { operationIdOf, type ServerEvent, type ServerLog } from "../../../servers/log.js";
@@ -40,7 +40,7 @@ export function hostileCalls(
     const tool = String(params.name);
     calls += 1;
     const facts = { n: calls, tool, arguments: params.arguments, ...operationIdOf(params._meta) };
-    log({ event: "accepted", ...facts }); // H1
+    log({ event: "accepted", ...facts });
     running.set(id, facts);
     await accepted();
     try {
@@ -176,7 +176,7 @@ export function hostileCalls(
 
   function cancelled(requestId: unknown, reason: string): void {
     const facts = running.get(requestId);
-    if (facts !== undefined) log({ event: "cancelled", n: facts.n, tool: facts.tool, reason }); // H2
+    if (facts !== undefined) log({ event: "cancelled", n: facts.n, tool: facts.tool, reason }); // hostile-calls-1
   }
 
   return {

@@ -6,9 +6,11 @@
 //   HOSTILE_PROTOCOL  overrides `protocol`
 //   SERVER_LOG        the effect log (log.ts)
 //
-//   HC1. Tools, pages, results and errors are sent as they stand here, however wrong: nothing is checked or repaired. On
+//   hostile-config-1. Tools, pages, results and errors are sent as they stand here, however wrong: nothing is checked
+//                     or repaired. On
 //        2026-07-28 what that revision demands (resultType, on lists ttlMs and cacheScope) is added where it is absent.
-//   HC2. An unknown key or value ends the server at once with a message on stderr: a test never runs another case than it says.
+//   hostile-config-2. An unknown key or value ends the server at once with a message on stderr: a test never runs
+//                     another case than it says.
 
 import { readFileSync } from "node:fs";
 import { z } from "zod";
@@ -202,13 +204,13 @@ export type HostileConfig = Omit<z.infer<typeof HostileConfig>, "tools" | "pages
   readonly lists: readonly z.infer<typeof Listing>[];
 };
 
-/** What only one transport can do; meeting it over the other ends the server (HC2). */
+/** What only one transport can do; meeting it over the other ends the server (hostile-config-2). */
 const only: Readonly<Record<"stdio" | "http", readonly string[]>> = {
   stdio: ["call split", "start noise", "stubborn", "grandchild"],
   http: ["call status", "call drop", "http"],
 };
 
-/** The config by the environment. Throws on anything it does not know or that `transport` cannot do (HC2). */
+/** The config by the environment. Throws on anything it does not know or that `transport` cannot do (hostile-config-2). */
 export function hostileConfig(
   env: Readonly<Record<string, string | undefined>>,
   transport: "stdio" | "http",

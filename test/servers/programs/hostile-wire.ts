@@ -1,6 +1,6 @@
 // What the hostile servers say and how it leaves: the wire, the text of an answer, noise, and death.
 //
-//   HW1. What goes out is text made here; a wire only frames it (a line, an SSE event, a body).
+//   What goes out is text made here; a wire only frames it (a line, an SSE event, a body).
 
 import type { HostileConfig } from "./hostile-config.js";
 
@@ -34,7 +34,7 @@ export interface ReplyParts {
 /** What 2026-07-28 demands of lists and of server/discover beside resultType. */
 export const uncached = { ttlMs: 0, cacheScope: "private" };
 
-/** The text of an answer. On 2026-07-28 a result without resultType and `demanded` fields gets them (HC1). */
+/** The text of an answer. On 2026-07-28 a result without resultType and `demanded` fields gets them (hostile-config-1). */
 export function answerText(
   protocol: HostileConfig["protocol"],
   id: unknown,

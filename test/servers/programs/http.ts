@@ -8,8 +8,8 @@
 //
 // Prints one line on stdout, `{"url":"http://127.0.0.1:…/mcp"}`.
 //
-//   HS1. A session is known by the id it was given, and by nothing else; an unknown one is 404.
-//   HS2. Only requests that name this very host are served (no DNS rebinding).
+//   http-sample-1. A session is known by the id it was given, and by nothing else; an unknown one is 404.
+//   http-sample-2. Only requests that name this very host are served (no DNS rebinding).
 
 import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -45,7 +45,7 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
   const id = request.headers["mcp-session-id"];
   const known = typeof id === "string" ? sessions.get(id) : undefined;
   if (id !== undefined && known === undefined) {
-    response.writeHead(404).end(); // HS1
+    response.writeHead(404).end(); // http-sample-1
     return;
   }
   await (known ?? (await newSession())).handleRequest(request, response);
@@ -56,7 +56,7 @@ async function newSession(): Promise<StreamableHTTPServerTransport> {
   const transport = new StreamableHTTPServerTransport({
     sessionIdGenerator: randomUUID,
     enableJsonResponse: HTTP_FORMAT === "json",
-    enableDnsRebindingProtection: true, // HS2
+    enableDnsRebindingProtection: true, // http-sample-2
     allowedHosts: [new URL(url).host],
     onsessioninitialized: (id) => {
       sessions.set(id, transport);

@@ -1,4 +1,5 @@
-// The docs service of scenario S3 over stdio: `search` (one required string) and `get_version`, both claiming read-only.
+// A library's documentation service over stdio: `search` (one required string) and `get_version`, both claiming
+// read-only.
 //
 // Env:
 //   SERVER_LOG     the effect log (log.ts)

@@ -1,4 +1,4 @@
-// Scenario S3: servers connected on demand, a host's policy over them, and what a branch of a thread has connected.
+// Servers connected on demand, a host's policy over them, and what a branch of a thread has connected.
 
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -59,8 +59,8 @@ const servers = async (agent: Agent, threadId = "t1") =>
     ({ name, status }) => `${name} ${status}`,
   );
 
-describe("S3", () => {
-  test("G1: the first request has the built-ins, the one after the connect has the server's tools, whole", async () => {
+describe("servers that are connected on demand", () => {
+  test("the first request has the built-ins, the one after the connect has the server's tools, whole (G1)", async () => {
     const agent = await start([{ calls: [connect("docs")] }, { calls: [search({ query: "start" })] }, DONE]);
     const turn = await agent.ask("look it up");
     expect(offered(agent)).toEqual([BUILT_IN, DOCS, DOCS]);
@@ -95,7 +95,7 @@ describe("S3", () => {
     expect(b.log("started")).toHaveLength(1);
   });
 
-  test("G3: what is allowed runs, what is asked waits, whatever a tool says of itself", async () => {
+  test("what is allowed runs, what is asked waits, whatever a tool says of itself (G3)", async () => {
     const steps = [
       { calls: [connect("docs"), connect("deploy")] },
       { calls: [{ name: "mcp__deploy__status", args: {}, id: "status" }, search({ query: "x" })] },
@@ -119,7 +119,7 @@ describe("S3", () => {
     expect(b.log("effect").map((event) => event.tool)).toEqual(["trigger"]);
   });
 
-  test("G2: names that map to one alias refuse the whole assembly; the old snapshot and its tools stay", async () => {
+  test("names that map to one alias refuse the whole assembly; the old snapshot and its tools stay (G2)", async () => {
     const agent = await start(
       [
         { calls: [connect("deploy")] },

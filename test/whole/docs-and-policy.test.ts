@@ -1,4 +1,4 @@
-// Scenario S1: ask a docs service, then read a local policy file. The rows of its table and the cases under it.
+// Ask a docs service, then read a local policy file. The rows of its table and the cases under it.
 
 import { writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
@@ -64,7 +64,7 @@ function start(
 
 const accepted = () => b.log("accepted").map((event) => event.tool);
 
-describe("S1", () => {
+describe("a docs service that is loaded on demand, and a local policy file", () => {
   for (const [language, question] of [
     ["English", QUESTION],
     ["Chinese", FRAGE],
@@ -175,7 +175,8 @@ describe("S1", () => {
     expect(b.log("accepted")).toHaveLength(1);
   });
 
-  test("G1 C110: load and first use in one message: the use is refused, and works from the next request on", async () => {
+  // A model called a tool that it had not been offered yet, because the list changed while it was thinking.
+  test("load and first use in one message: the use is refused, and works from the next request on (G1)", async () => {
     const both = { calls: [load.calls[0], query.calls[0]] } as Steps[number];
     const agent = await start({}, [
       both,

@@ -1,4 +1,5 @@
-// Scenario S2: search, read, save a report with approval. Every line of its "must show", over both protocol versions,
+// The document workspace: search, read, save a report with approval. Every line of its "must show", over both protocol
+// versions,
 // against real server processes, under toolgate.documents.json as it is shipped. What answers are worth is in
 // test/documents/answers.test.ts, where secrets must not be in test/documents/secrets.test.ts.
 
@@ -43,11 +44,11 @@ function lives(pid: number): boolean {
   }
 }
 
-describe.each(PROTOCOLS)("S2 over MCP %s", (protocol) => {
+describe.each(PROTOCOLS)("the document workspace over MCP %s", (protocol) => {
   const w = desk(b, protocol);
 
   describe("a yes, a no, a change", () => {
-    test("G4: searched, read, proposed; no file before the yes, and after it the file is what was shown", async () => {
+    test("searched, read, proposed; no file before the yes, and after it the file is what was shown (G4)", async () => {
       w.source("bridge.md", NOTES);
       const agent = await w.start(w.server(), [
         call(SEARCH, { query: "Pier 2" }, "search"),

@@ -1,4 +1,5 @@
-// Scenario S2 through a real provider client (`@langchain/openai` by the configuration's model) against a provider on this
+// The document workspace through a real provider client (`@langchain/openai` by the configuration's model) against a
+// provider on this
 // machine: schemas as they are sent, call ids that come back, a write that waits, and requests that hold no secret.
 
 import { afterEach, describe, expect, test, vi } from "vitest";
@@ -26,7 +27,7 @@ interface Wire {
 const wire = (at: number) => (stub.requests.at(at)?.messages ?? []) as unknown as readonly Wire[];
 const toolMessages = (at: number) => wire(at).filter(({ role }) => role === "tool");
 
-describe.each(PROTOCOLS)("S2 with a real provider client, over MCP %s", (protocol) => {
+describe.each(PROTOCOLS)("the document workspace with a real provider client, over MCP %s", (protocol) => {
   const w = desk(b, protocol);
 
   async function start(answers: readonly ProviderAnswer[]) {
@@ -45,7 +46,7 @@ describe.each(PROTOCOLS)("S2 with a real provider client, over MCP %s", (protoco
     { say: "It is saved." },
   ];
 
-  test("G4 G11: tools as sent, ids echoed, the write waits; after the yes the file is there and no request holds a secret", async () => {
+  test("tools as sent, ids echoed, the write waits; after the yes the file is there and no request holds a secret (G4) (G11)", async () => {
     const agent = await start(session);
     const question = await agent.ask("Save a report.");
     expect(stub.requests).toHaveLength(3);
