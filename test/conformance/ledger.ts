@@ -109,7 +109,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       expect(await at.ledger.standing(query([]))).toMatchObject({ calls: 1, writes: 1, activeMs: 20 + 30 });
     });
 
-    it("a settled operation is answered from the ledger, marked as replayed (ledger-1) (settle-3)", async () => {
+    it("a settled operation is answered from the ledger, marked as replayed (ledger-1) (transition-1)", async () => {
       const at = await fresh();
       for (const [index, outcome] of [OK, FAILED, UNKNOWN].entries()) {
         const call = operation({ index, proposalId: `p${index}` });
