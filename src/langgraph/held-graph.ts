@@ -8,9 +8,8 @@
 //           claim still keeps two runs apart.
 //   held-5. A run saves checkpoints as long as the thread is its own (fenced-saver.ts), whichever checkpointer was put
 //           into the graph.
-//
-// Where the store could not record durably that the thread was given back, the run fails with `store_failed`, because what
-// it returned might not survive a loss of power.
+//   held-6. A run whose thread could not be given back durably fails with `store_failed`, because what it returned might
+//           not survive a loss of power.
 //
 // It overrides LangGraph's `_streamIterator` and `_resolveCheckpointer`, which are private: test/langgraph/pinned.test.ts names the version.
 
@@ -86,7 +85,7 @@ export function held<G extends object>(graph: G, ports: HeldPorts): G {
           }
           await saves.end();
           await lease.close().catch((error: unknown) => {
-            failure ??= { error }; // what the run returned might not survive a loss of power
+            failure ??= { error }; // held-6
           });
           if (failure) throw failure.error;
         }.call(this),
