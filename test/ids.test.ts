@@ -1,9 +1,11 @@
-// Invariant ids. An id such as `stdio-3` is defined in the header of one file, as a comment line that begins with the id and
-// a full stop, and is cited elsewhere in parentheses or at the beginning of a comment.
+// Invariant ids, and the names of tests. An id such as `stdio-3` is defined in the header of one file, as a comment line that
+// begins with the id and a full stop, and is cited elsewhere in parentheses or at the beginning of a comment. A test has a
+// sentence as its name, and the ids of what it proves stand behind the sentence.
 
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import ts from "typescript";
 import { describe, expect, test } from "vitest";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -14,6 +16,23 @@ const PROMISE = "G[0-9]+";
 const DEFINITION = new RegExp(`^//\\s+(${ID})\\.(?:\\s|$)`, "gmu");
 const IN_PARENTHESES = new RegExp(`\\((?:${ID}|${PROMISE})(?:(?:[,;]|,? and) (?:${ID}|${PROMISE}))*\\)`, "gu");
 const AT_A_COMMENT = new RegExp(`// (${ID}(?:(?:[,;]|,? and) ${ID})*)(?=[\\s,;:)]|$)`, "gmu");
+/** Any parentheses without a quote in them, as in `"it holds (property, body-3)"`. */
+const OTHER_PARENTHESES = /\([^()"'`\n]*\)/gu;
+/** The beginning of a string with a code in front. */
+const CODE_IN_FRONT = /["'`]\(?(?!F[0-9]+\b)[A-Z][0-9]+(?![\w+])/u;
+/** A case of a list that the repository does not hold. */
+const CASE = /\bC[0-9]{3}\b/u;
+/** Folders whose tests are still being reworded. The names of their tests are not looked at; empty this when they are done. */
+const STILL_REWORDED: readonly string[] = ["test/graph/", "test/whole/", "test/fault/"];
+/** Ids whose tests are in those folders and do not cite them yet. Take out what is cited. */
+const NOT_CITED_YET: readonly string[] = [
+  ...["approval-node-1", "approval-node-3", "approval-node-4", "batch-1", "batch-2", "batch-3", "call-1"],
+  ...["conversation-1", "conversation-2", "discover-1", "discover-3", "discover-4", "execute-1", "execute-2"],
+  ...["fenced-1", "fenced-3", "held-1", "held-2", "held-3", "held-4", "held-5", "lease-4"],
+  ...["model-node-1", "model-node-3", "model-node-4", "model-node-5", "prepare-1", "prepare-2"],
+  ...["repair-1", "repair-2", "repair-3", "response-1", "response-2", "settle-call-2"],
+  ...["unknown-node-2", "unknown-node-3"],
+];
 /** Words that look like an id and are none. */
 const WORDS: readonly string[] = ["utf-8", "sha-256"];
 
@@ -64,6 +83,47 @@ function citations(of: readonly Source[]): Place[] {
     .filter(({ id }) => !WORDS.includes(id));
 }
 
+/** The ids that a test file cites in any of these ways. */
+function proved(of: readonly Source[]): Set<string> {
+  const tests = of.filter(({ path }) => path.startsWith("test/"));
+  const others = tests.flatMap((one) => places(one, OTHER_PARENTHESES, ([text]) => idsIn(text)));
+  return new Set([...citations(tests), ...others].map(({ id }) => id));
+}
+
+/**
+ * Names with a code in front. A name is the first argument of `test(…)`, `it.each(…)(…)`, `describe.skipIf(…)(…)`; a code is
+ * `S1`, `(L4)`, or a promise such as `G4`, which stands at the end. A row of the fault matrix (`F20`) may stand in front.
+ * `C053` is found in every string, because the rows of a table become names, too.
+ */
+function codedNames(of: readonly Source[]): Place[] {
+  return of
+    .filter(({ path }) => path.startsWith("test/") && !STILL_REWORDED.some((folder) => path.startsWith(folder)))
+    .filter(({ text }) => CODE_IN_FRONT.test(text) || CASE.test(text)) // parsing takes time
+    .flatMap(coded);
+}
+
+function coded({ path, text }: Source): Place[] {
+  const file = ts.createSourceFile(path, text, ts.ScriptTarget.Latest);
+  const found: Place[] = [];
+  const visit = (node: ts.Node, isName: boolean): void => {
+    if (ts.isStringLiteralLike(node) || ts.isTemplateExpression(node)) {
+      const said = node.getText(file);
+      const line = file.getLineAndCharacterOfPosition(node.getStart(file)).line + 1;
+      const isCoded = CASE.test(said) || (isName && said.search(CODE_IN_FRONT) === 0);
+      if (isCoded) found.push({ id: said.slice(1, -1), at: `${path}:${line}` });
+    }
+    const [name] = ts.isCallExpression(node) && isTest(node.expression) ? node.arguments : [];
+    ts.forEachChild(node, (child) => visit(child, child === name));
+  };
+  visit(file, false);
+  return found;
+}
+
+function isTest(callee: ts.Expression): boolean {
+  if (ts.isIdentifier(callee)) return ["test", "it", "describe"].includes(callee.text);
+  return (ts.isCallExpression(callee) || ts.isPropertyAccessExpression(callee)) && isTest(callee.expression);
+}
+
 /** Ids of the form that is given up, such as `L7`, in comments of src. The promises, `G1` to `G12`, keep theirs. */
 function oldIds(of: readonly Source[]): Place[] {
   return of
@@ -84,6 +144,21 @@ test("each invariant id is defined once", () => {
 test("each invariant id that is cited is defined", () => {
   const defined = definitions(sources);
   expect(citations(sources).filter(({ id }) => !defined.has(id))).toEqual([]);
+});
+
+test("each invariant id of src and servers is cited by a test", () => {
+  const cited = proved(sources);
+  const defined = definitions(sources.filter(({ path }) => /^(?:src|servers)\//.test(path)));
+  expect([...defined.keys()].filter((id) => !cited.has(id) && !NOT_CITED_YET.includes(id))).toEqual([]);
+});
+
+test("what is not cited yet is defined", () => {
+  const defined = definitions(sources);
+  expect(NOT_CITED_YET.filter((id) => !defined.has(id))).toEqual([]);
+});
+
+test("no test has a code in front of its name", () => {
+  expect(codedNames(sources)).toEqual([]);
 });
 
 test("no id of the old form is left in src", () => {
@@ -118,6 +193,34 @@ describe("what counts as an id", () => {
         .map(({ id }) => id)
         .sort(),
     ).toEqual(["claim-1", "claim-2", "policy-2", "stdio-1", "stdio-2"]);
+  });
+
+  test("a test cites an id in parentheses with other words, too, and a string in parentheses is none", () => {
+    const text = ['test("it holds (property, body-3)", f);', 'open("thread-1");', "g(); // body-4"].join("\n");
+    expect([...proved([file(text, "test/a.ts"), file("// body-5")])].sort()).toEqual(["body-3", "body-4"]);
+  });
+
+  test("a code in a test's name is found in every form of test, and nowhere else", () => {
+    const text = [
+      'test("C053: a sentence", f);',
+      'it.each([["S1", 2]])("X5 says %s", f);',
+      "describe.skipIf(no)(`(L4) all`, f);",
+      'test("a sentence (C126)", f);',
+      'test("G4: a promise", f);',
+      'test("a sentence (G4) (claim-1)", f);',
+      'describe("F20 of the matrix", f);',
+      'test("U+FFFD is one character, K8s is a word", f);',
+      'open("T1");',
+      'test.each([["C217 twice"]])("%s", f);',
+    ].join("\n");
+    expect(codedNames([file(text, "test/a.ts"), file(text, "test/graph/a.ts"), file(text)])).toEqual([
+      { id: "C053: a sentence", at: "test/a.ts:1" },
+      { id: "X5 says %s", at: "test/a.ts:2" },
+      { id: "(L4) all", at: "test/a.ts:3" },
+      { id: "a sentence (C126)", at: "test/a.ts:4" },
+      { id: "G4: a promise", at: "test/a.ts:5" },
+      { id: "C217 twice", at: "test/a.ts:10" },
+    ]);
   });
 
   test("the old form is one capital letter and a number, in a comment of src", () => {

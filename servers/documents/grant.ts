@@ -1,6 +1,5 @@
 // Grants: the host's word that one operation may be carried out, as docs/grants.md describes it. Nothing of the host's
-// own
-// code is used here: what a server must check is checked with the claim list and a JWS library.
+// own code is used here: what a server must check is checked with the claim list and a JWS library.
 //
 //   documents-grant-1. Only HS256 under the shared secret, with exactly the header of a grant; the signature is checked
 //                      first.

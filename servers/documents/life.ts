@@ -1,6 +1,5 @@
 // Which process this is, and whether another one still runs. Processes that share a root share a machine, its process
-// ids
-// and a user (one container): what could be said of a process elsewhere would be a guess.
+// ids and a user (one container): what could be said of a process elsewhere would be a guess.
 //
 //   documents-life-1. A process is known by its id, its start and the machine's boot, so that an id that is used again
 //                     is no life.

@@ -91,7 +91,7 @@ function isRunning(begun: Begun, own: Life): boolean {
   return !(begun.pid === own.pid && begun.started === own.started) && lives(begun);
 }
 
-/** B3. */
+/** What stands under the name of a save that broke off says what became of it. */
 function looked(id: string, begun: Begun, created: boolean, deps: ReadbackDeps): Finding {
   const { reports, operations, io } = deps;
   const { filename, bytes, sha256 } = begun;

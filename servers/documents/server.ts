@@ -1,4 +1,4 @@
-// The document workspace of scenario S2 over stdio: `search_documents` and `read_document` over `sources/`, `save_report`
+// The document workspace over stdio: `search_documents` and `read_document` over `sources/`, `save_report`
 // into `reports/` with a grant (docs/grants.md), and `get_operation`, which tells what became of a save.
 //
 // Speaks the protocol's revisions 2026-07-28 and 2025-11-25 (and the older ones of that kind), as the client opens.

@@ -1,6 +1,5 @@
 // The workspace: `sources` (read only), `reports` (new files only) and `.operations` (the journal) below a root that
-// the
-// operator names and trusts.
+// the operator names and trusts.
 //
 //   documents-folder-5. All of them are opened at the start and held until the end; one that is missing (`sources`), a
 //                       link or no directory means that the server does not start.

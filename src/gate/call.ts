@@ -3,8 +3,9 @@
 //
 //   call-1. Arguments are copied when they are digested: streams, callbacks and models hold the message's own objects, and
 //           what they change afterwards is neither shown nor sent.
-//   call-2. Whether arguments fit a schema depends on nothing but the two, so that the answer is remembered; an answer
-//           that could not be found out is not.
+//
+// Whether arguments fit a schema depends on nothing but the two, so that the answer is remembered. Where no answer could
+// be found out, nothing is remembered, and the next batch asks again.
 
 import {
   canonicalBytes,
@@ -129,7 +130,7 @@ const VERDICTS_KEPT = 64;
 async function schemaProblem(ports: GatePorts, entry: ToolEntry, one: Located): Promise<string | undefined> {
   const known = verdicts.get(entry) ?? new Map<Digest, string | undefined>();
   verdicts.set(entry, known);
-  if (known.has(one.argumentsDigest)) return known.get(one.argumentsDigest); // call-2
+  if (known.has(one.argumentsDigest)) return known.get(one.argumentsDigest);
   const verdict = await ports.checker.check(inputKey(entry), entry.inputSchema, one.arguments);
   if (!verdict.valid && "unusable" in verdict) return `the arguments could not be checked: ${verdict.unusable}`;
   const problem = verdict.valid

@@ -8,8 +8,8 @@
 //           claim still keeps two runs apart.
 //   held-5. A run saves checkpoints as long as the thread is its own (fenced-saver.ts), whichever checkpointer was put
 //           into the graph.
-//   held-6. A run whose thread could not be given back durably fails with `store_failed`: what it returned would not be
-//           sure to outlive a loss of power.
+//   held-6. A run whose thread could not be given back durably fails with `store_failed`, because what it returned might
+//           not survive a loss of power.
 //
 // It overrides LangGraph's `_streamIterator` and `_resolveCheckpointer`, which are private: test/langgraph/pinned.test.ts names the version.
 

@@ -1,11 +1,13 @@
 // Thread lease: what lets one run act for a thread, and no other run.
 //
-//   lease-1. A lease counts from before it was asked for: as long as this process takes it to be valid, so does the store.
-//   lease-2. Elapsed time is the longer of what the wall clock and the steady clock say, so that a process that was
-//            stopped, a machine that slept and a clock that was set back all count.
-//   lease-3. It is renewed at a third of its length while it is open. Once it has passed, or another run took the thread
-//            over, it never becomes valid again.
 //   lease-4. What is still in flight when the run has ended, as after an abort, keeps its lease until it is settled.
+//
+// This process counts a lease from the moment before it asked the store for it. The store counts from later, so that the
+// lease is over here before it is over in the store. Elapsed time is the longer of what the wall clock and the steady clock
+// say, so that a process that was stopped, a machine that slept and a clock that was set back all count.
+//
+// The lease is renewed at a third of its length while it is open. Once it has passed, or another run took the thread over,
+// it never becomes valid again.
 
 import { type Config, type Owner, ToolgateError } from "../contracts/index.js";
 import { type Ledger, runKey } from "../ledger/port.js";
@@ -81,11 +83,11 @@ function openLease(ports: LeasePorts, mine: RunOwner, since: Clocks, holdsThread
   const held = new Set<string>();
   let from = since;
   let [lost, closed] = [false, false];
-  const valid = () => !lost && Math.max(ports.now() - from.wall, ports.steady() - from.steady) < leaseMs; // lease-2
+  const valid = () => !lost && Math.max(ports.now() - from.wall, ports.steady() - from.steady) < leaseMs;
   const beat = () => {
-    lost ||= !valid(); // lease-3
+    lost ||= !valid(); // a lease that has passed never becomes valid again
     if (lost) return;
-    const asked = readClocks(ports); // lease-1
+    const asked = readClocks(ports); // before the store is asked, so that the lease ends here first
     ports.ledger.renew(mine.owner, leaseMs).then(
       (renewed) => {
         if (renewed && valid()) from = asked;

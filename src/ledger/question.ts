@@ -2,7 +2,7 @@
 //
 //   ask-1. The first answer wins; a later one changes nothing and is told what stands.
 //   ask-2. Asking is idempotent: a question that shows as much, about the same definition and injected parameters,
-//               stays. One that shows less is replaced; the newest question is the current one, and only its verdict counts.
+//          stays. One that shows less is replaced; the newest question is the current one, and only its verdict counts.
 //   ask-3. An expired question is not replaced: it settles its operation when it is answered or claimed.
 
 import {

@@ -1,7 +1,6 @@
-// Cases of kind `sec-fs`, by id. Two places judge paths: argument globs, which see text and no file system, and
-// the server that owns the files (the documents server, test/servers/documents). The files that toolgate itself opens
-// are
-// opened by the command as a process here: none of them may make it wait or read without end.
+// Paths of files. Two places judge them: argument globs, which see text and no file system, and the server that owns the
+// files (the documents server, test/servers/documents). The command is run as a process on odd files that toolgate itself
+// opens: none of them may make it wait or read without end.
 
 import { execFileSync } from "node:child_process";
 import {
@@ -126,7 +125,8 @@ describe("names of other systems, and names that look like others", () => {
   const odd = ["C:\\p\\README.md:x", "\\\\?\\C:\\x", "photo\u202egnp.exe", "a\u200b.txt", "\u{e0041}.txt"];
   const plain = ["CON", "a.txt. ", "README.md:x"];
 
-  // The case denies all of them. Names of Windows are not known here: a name without a backslash is a name.
+  // A host on Windows would have to deny all of them. toolgate does not know the names of Windows: a name without a
+  // backslash is a name.
   test("none is in a folder that is named; by `*` only those that are names here", async () => {
     const folder = await judged({ allow: ["mcp__hostile__act(path:reports/*)"] }, [...odd, ...plain]);
     expect([folder.decisions, folder.sent]).toEqual([all([...odd, ...plain], "ask"), []]);

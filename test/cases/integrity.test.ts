@@ -1,6 +1,5 @@
-// Cases of kind `sec-integrity`, by id: what is shown, digested, sealed and sent is one value. Pure parts as vectors
-// and
-// properties; the rest on whole runs, with the server's log as the judge of what was sent.
+// What is shown, digested, sealed and sent is one value. The pure parts are tested by vectors and properties, the rest in
+// whole runs, where the server's log says what was sent.
 
 import { createHash } from "node:crypto";
 import { chmodSync } from "node:fs";
@@ -319,7 +318,7 @@ describe("the seal on a verdict", () => {
     },
   );
 
-  // The case lets an old key verify until its approvals expire. Here there is one key; what was approved under
+  // Elsewhere an old key is accepted until its approvals expire. Here there is one key; what was approved under
   // another must be approved again. A no needs no key: it stands.
   test("after the key is changed a yes must be given again, a no stands, and each call runs once", async () => {
     const steps = [{ calls: ["yes", "no", "open"].map((p) => act({ p }, p)) }, DONE];

@@ -1,6 +1,5 @@
-// Cases of kind `result`, by id: what servers answer that is no plain success, from the wire to the next turn of
-// another
-// process. Where the design's table (DESIGN 7) says something else than a case expects, the table is asserted.
+// What servers answer that is no plain success, from the wire to the next turn of another process. A real failure of
+// another program stands above each test; where toolgate decides otherwise than that program's fix did, a comment says so.
 
 import { createHash } from "node:crypto";
 import { type CheckpointMetadata, emptyCheckpoint } from "@langchain/langgraph-checkpoint";
@@ -45,7 +44,8 @@ describe("an error with nothing inside", () => {
       expect([tool, outcome, status]).toEqual([tool, "failed tool_error", "error"]);
       expect(text).toBe(`failed (tool_error): the tool reported an error without a text\n${FAILED}`);
     }
-    // The case says `failed`. Here, of a write whose server is not declared honest it is `result_unknown`.
+    // Elsewhere this is `failed`. Here a write is `result_unknown`, unless the host declared that the server's errors are
+    // honest.
     for (const tool of ["act_empty", "act_bare"]) {
       const { outcome, status, text, effects } = await called(b, agent, tool);
       expect([tool, outcome, status, effects]).toEqual([tool, "result_unknown tool_error", "error", 1]);
@@ -93,7 +93,8 @@ describe("a success that breaks its own output schema", () => {
   const more = { look: declared, act: declared, act_without: declared, act_wire: declared, look_wire: declared };
   const hostile = { calls, tools: tools(Object.keys(calls), more) };
 
-  // The case takes `ok, flagged`. Here so only where the host says `outputMismatch: "flag"`; else a write is unknown.
+  // Elsewhere this is a flagged success. Here it is one only where the host says `outputMismatch: "flag"`; otherwise the
+  // outcome of a write is unknown.
   test("of a write is unknown, happened once, and holds back the next; of a read is no answer", async () => {
     const start = () => startHostile(b, hostile);
     const agent = await start();
@@ -154,9 +155,8 @@ test("a blob without a media type is a file of bytes; what is no base64 is named
   await goesOn(b, agent, start, ["look", "look_bad"]);
 });
 
-// The case lets the pipe and all calls on it be lost. Here the answer alone is dropped: the call is unknown,
-// the connection lives, and what else is in flight on it gets its answer.
-// One result of about 400,000 tokens ended the turn.
+// One result of about 400,000 tokens ended the turn. Elsewhere the connection is closed and every call on it is lost. Here
+// only the answer is dropped: the call is unknown, the connection lives, and the other calls on it get their answers.
 test("12 MB of a write are an unknown outcome, sent once; a call beside it on the pipe is answered", async () => {
   const calls = { act: { do: "huge", bytes: 12_000_000 }, look: { do: "slow", ms: 2_000 } };
   const start = () => startHostile(b, { calls });
@@ -176,8 +176,7 @@ test("12 MB of a write are an unknown outcome, sent once; a call beside it on th
 
 // Half of an emoji in a page made every later provider request invalid JSON, and the conversation could not go on.
 // Postgres cannot hold U+0000, and a saver removed it only where it was not escaped.
-// A result of thousands of nested brackets could be parsed but not written out again: it arrived and could not be
-// saved.
+// A result of thousands of nested brackets could be parsed but not written out again, so that it could not be saved.
 describe("characters and depths that stores cannot hold", () => {
   const deep = `${"[".repeat(10_000)}${"]".repeat(10_000)}`;
   const raw = (resultText: string) => ({ do: "answer", resultText });
@@ -275,7 +274,8 @@ describe("an answer that is no result yet", () => {
     look_banana: answers({ resultType: "banana", ...said("done") }),
   };
 
-  // The case says `failed`. Here a kind we cannot finish is no answer for a read and unknown for a write.
+  // Elsewhere this is `failed`. Here a kind of result that toolgate cannot finish is no answer to a read, and the outcome of
+  // a write is unknown.
   test.each(["2025-11-25", "2026-07-28"])("is not taken for one, and nothing is sent again (%s)", async (protocol) => {
     const start = () => startHostile(b, { protocol, calls }, { server: { protocol } });
     const agent = await start();

@@ -1,6 +1,6 @@
-// Cases of kind `sec-secrets`, by id: what test/graph/secrets.test.ts shows of the graph, shown of the command as a
-// process, with everything that can be switched on to make it talk; and what becomes of arguments that are secret only
-// to whoever wrote them.
+// Secrets and the command. test/whole/secrets.test.ts shows for the graph that no secret gets out; here the same is shown
+// for the command as a process, with every switch on that makes it print more. Then come arguments that only their author
+// knows to be secret.
 
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";

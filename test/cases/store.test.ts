@@ -1,6 +1,5 @@
 // What went wrong with stores elsewhere: a file locked by another process, a clock set back, histories that grow with
-// the
-// square of their turns, ids and filters that come from outside.
+// the square of their turns, ids and filters that come from outside.
 
 import { randomBytes } from "node:crypto";
 import { mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-// What the tests by case share: a hostile server as a process, a model that calls what its user names, and a look at
+// What the tests of real failures share: a hostile server as a process, a model that calls what its user names, and a look at
 // everything that a call leaves: the server's log, the tool message, the ledger row, the stored body, the next turn.
 
 import { readdirSync, readFileSync } from "node:fs";

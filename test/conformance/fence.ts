@@ -25,7 +25,7 @@ const TAKEN = { code: "already_running", message: "thread `t1` was taken over by
 /** Declares the suite for one store. */
 export function fenceSuite(kind: string, place: () => Promise<Place>): void {
   describe(`what a run saves in ${kind} (ledger-8) (checkpointer-5)`, () => {
-    it("is saved while the thread is its own, and refused once another took it over", async () => {
+    it("is saved while the thread is its own, and refused once another took it over (fenced-2)", async () => {
       const { clock, ledger, checkpointer } = await place();
       await ledger.enter("t1", a, LEASE);
       const { configurable } = await put(checkpointer, a);

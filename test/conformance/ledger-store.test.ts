@@ -36,7 +36,7 @@ interface Asked {
 
 // Saving the state dropped the approval's id, and after a restart the answer fitted no question.
 describe("SQLite store: load(save(x)) equals x", () => {
-  it("for rows, inserted and written over", () => {
+  it("for rows, inserted and written over (codec-1)", () => {
     fc.assert(
       fc.property(
         fc.tuple(rows, rows),
@@ -56,7 +56,7 @@ describe("SQLite store: load(save(x)) equals x", () => {
     );
   });
 
-  it("for questions and verdicts, whatever a verdict says", () => {
+  it("for questions and verdicts, whatever a verdict says (codec-1) (codec-2)", () => {
     const asked = rows.chain((row) => questionsAbout(row).map((one) => ({ row, ...one })));
     fc.assert(
       fc.property(
@@ -77,7 +77,7 @@ describe("SQLite store: load(save(x)) equals x", () => {
     );
   });
 
-  it("for model requests and proposals", () => {
+  it("for model requests and proposals (codec-2)", () => {
     fc.assert(
       fc.property(
         modelRequests,

@@ -32,7 +32,7 @@ describe("SQLite results on disk", () => {
     }
   });
 
-  it("fails in words when the database is closed", async () => {
+  it("fails in words when the database is closed (sqlite-failure-1)", async () => {
     const db = new Database(":memory:");
     const results = createSqliteResults(db);
     db.close();

@@ -1,8 +1,7 @@
 // What every adapter of the `Servers` port must do, over each transport and protocol revision.
 //
-// A factory makes the adapter from configurations. The servers are real, and their log tells what reached them.
-//
-// What they are is in the header of `src/contracts/servers.ts`.
+// A factory makes the adapter from configurations. The servers are real, and their log tells what reached them. The
+// invariants (servers-1 to servers-5) stand in the header of `src/contracts/servers.ts`.
 
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import type { ServerConfig } from "../../src/contracts/index.js";

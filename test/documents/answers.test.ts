@@ -1,6 +1,6 @@
 // The document workspace, what answers are worth: a read without a usable one is unavailable, a write is unknown until
-// the read-back
-// or a person settles it. Over both protocol versions, with real processes that answer badly, late or not at all.
+// the read-back or a person settles it. Over both protocol versions, with real processes that answer badly, late or not
+// at all.
 
 import { describe, expect, test } from "vitest";
 import { definitions } from "../../servers/documents/contracts.js";

@@ -1,6 +1,5 @@
 // toolgate.documents.json: the document workspace's bounds to the number, clean under `toolgate check`, and held
-// against catalogs that
-// break them.
+// against catalogs that break them.
 
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";

@@ -1,8 +1,6 @@
 // The document workspace and G11: neither the key of the grants nor a grant is anywhere but in the one request that
-// carries it: not in a
-// message, a model request, the state, a checkpoint, the ledger, a byte of the store, the server's log or an error
-// text,
-// also when the server says it aloud. The grants searched for are the very ones that were sent.
+// carries it: not in a message, a model request, the state, a checkpoint, the ledger, a byte of the store, the server's
+// log or an error text, also when the server says it aloud. The grants searched for are the very ones that were sent.
 
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, statSync } from "node:fs";

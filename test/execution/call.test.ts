@@ -1,6 +1,5 @@
 // Call: what is sent, in which order, and what the ledger says at that moment. The ledger is real (in memory); the
-// servers
-// behind the port are fakes that answer when the test says so.
+// servers behind the port are fakes that answer when the test says so.
 
 import { describe, expect, test } from "vitest";
 import { createMemoryLedger } from "../../src/adapters/memory/ledger.js";
@@ -170,7 +169,7 @@ describe("what is sent", () => {
     expect(made.trail.slice(0, 2)).toEqual(["begin write 0", "send write 0"]);
   });
 
-  test("when the ledger cannot say `dispatching`, nothing is sent, of this call or a later one (call-order-1) (G5)", async () => {
+  test("when the ledger cannot say `dispatching`, nothing is sent, of this call or a later one (call-order-1) (prepare-4) (G5)", async () => {
     const failing = (ledger: Ledger): Ledger => ({ ...ledger, begin: () => Promise.reject(new Error("disk full")) });
     const made = await rig([write(0), write(1)], () => once(ANSWERED), failing);
     await expect(made.go()).rejects.toThrow("disk full");
@@ -341,7 +340,7 @@ describe("an answer after the deadline (settle-call-3)", () => {
     late: new Promise((resolve) => setImmediate(resolve, evidence)),
   });
 
-  test("is stored with the row as late evidence; until then the operation is held", async () => {
+  test("is stored with the row as late evidence; until then the operation is held (call-order-6)", async () => {
     const made = await rig([write(0)], () => late(ANSWERED));
     expect(await made.go()).toMatchObject([{ outcome: { status: "result_unknown", reason: "deadline" } }]);
     expect(made.released).toEqual([]);
@@ -381,7 +380,7 @@ describe("a host that lost its claim", () => {
     expect((await rowOf(made.at, write(0))).sent).toBe(false);
   });
 
-  test("a store that fails at `dispatching` sends nothing, and says so once it can (settle-call-4)", async () => {
+  test("a store that fails at `dispatching` sends nothing, and says so once it can (prepare-4) (settle-call-4)", async () => {
     const failing = (ledger: Ledger): Ledger => ({ ...ledger, begin: () => Promise.reject(storeFailed()) });
     const made = await rig([write(0)], () => once(ANSWERED), failing);
     expect(await made.go()).toMatchObject([{ outcome: { status: "unavailable", reason: "not_sent" } }]);

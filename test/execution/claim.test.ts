@@ -1,6 +1,5 @@
 // Claim: one ruling on everything the store knows. The ledgers' own suite runs it inside transactions; here each fact
-// is
-// changed alone, also those that a store would have caught before.
+// is changed alone, also those that a store would have caught before.
 
 import { describe, expect, test } from "vitest";
 import { sha256, type Verdict } from "../../src/contracts/index.js";
@@ -95,7 +94,7 @@ describe("an approval permits exactly what it was given for (G4) (admission-2)",
     ],
     ["it belongs to another thread", { foreign: true }, "foreign"],
     ["another write may be in flight", { inFlight: { machine: "m", pid: 1, started: "s", instance: "b" } }, "busy"],
-  ])("a yes does not help when %s", (_, change, end) => {
+  ])("a yes does not help when %s (admission-1)", (_, change, end) => {
     expect(said(rule({ ...facts, ...change }))).toBe(end);
   });
 });

@@ -1,6 +1,5 @@
 // Stores written by released versions: each opens in this version and goes on where it was left, and nothing of it is
-// sent
-// twice. What this version cannot read is refused before anything is started.
+// sent twice. What this version cannot read is refused before anything is started.
 
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -187,7 +186,7 @@ describe("what this version cannot read is refused before anything is started", 
   const newest = `v${SCHEMA_VERSION}`;
   const made = existsSync(join(here, newest));
 
-  test.runIf(made)("a later schema: nothing of the file is changed", async () => {
+  test.runIf(made)("a later schema: nothing of the file is changed (sqlite-schema-1)", async () => {
     const later = opened(newest, (db) => db.pragma(`user_version = ${SCHEMA_VERSION + 1}`));
     await expect(later).rejects.toMatchObject({ code: "store_version", data: { version: SCHEMA_VERSION + 1 } });
     const before = readFileSync(store());
@@ -243,7 +242,7 @@ describe("what this version cannot read is refused before anything is started", 
       (bytes) => Buffer.concat([bytes.subarray(0, 100), Buffer.alloc(3_900, 0xff), bytes.subarray(4_000)]),
     ],
   ];
-  test.runIf(made).each(damages)("a damaged file: %s", async (_, damage) => {
+  test.runIf(made).each(damages)("a damaged file: %s (sqlite-failure-1)", async (_, damage) => {
     writeFileSync(store(), damage(bytesOf(newest)));
     const broken = (async () => {
       const toolgate = await openIt();

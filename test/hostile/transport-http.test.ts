@@ -212,7 +212,7 @@ test("a body that is no JSON is an error at once, and a second answer in a strea
   expect((await sse.call(asks()).evidence).response).toEqual({ result: { content: [{ type: "text", text: "done" }] } });
 });
 
-test("secrets do not stand in problems and details", async () => {
+test("secrets do not stand in problems and details (servers-5)", async () => {
   const body = "not with hunter2";
   const config = await world.http(
     {

@@ -146,4 +146,22 @@ describe("Postgres checkpointer", () => {
     expect(dumps[1]).toEqual(dumps[0]);
     expect((dumps[0] as unknown[][]).map((rows) => rows.length)).toEqual([2, 4, 5]);
   });
+
+  it("two branches of one checkpoint read their own values of a channel (postgres-checkpointer-1)", async () => {
+    const { url } = await place();
+    const State = new StateSchema({ said: z.object({ by: z.string() }).optional() });
+    const graph = new StateGraph(State)
+      .addNode("say", () => ({ said: { by: "the trunk" } }))
+      .addEdge(START, "say")
+      .addEdge("say", END)
+      .compile({ checkpointer: at.open(url).checkpointer });
+    await graph.invoke({}, { ...thread, durability: "sync" });
+    const { config } = await graph.getState(thread);
+    const names = ["the left", "the right", "the third"];
+    const branches = [];
+    for (const by of names) branches.push(await graph.updateState(config, { said: { by } }));
+    const read = [];
+    for (const branch of branches) read.push((await graph.getState(branch)).values.said.by);
+    expect(read).toEqual(names);
+  });
 });

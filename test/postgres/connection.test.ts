@@ -78,7 +78,7 @@ async function life(host: PostgresHost, before: (step: string) => void): Promise
 
 describe("a connection that is lost", () => {
   it.each(["answer", "request"] as const)(
-    "with the %s of a write: it is stored once, and told as if nothing had been (F23)",
+    "with the %s of a write: it is stored once, and told as if nothing had been (postgres-save-3) (F23)",
     async (what) => {
       const expected = await life(at.open(await at.server().freshSchema()), () => undefined);
       const told = await life(at.open(proxy.url(url)), () => proxy.lose(what, "SELECT stored"));
@@ -122,12 +122,11 @@ describe("a connection that is lost", () => {
 });
 
 describe("a connection that goes silent", () => {
-  // As by default, an answer is waited for as long as patience lasts. On one connection at a time, what is asked next
-  // can
-  // only be answered where the silent one has been given up.
+  // As by default, an answer is waited for as long as patience lasts. The pool has one connection, so that the next
+  // question can be answered only after the silent connection was given up.
   const silent = { clock: "host", max: 1, answerMs: 400, patienceMs: 400 } as const;
 
-  it("after a claim or a begin was stored: told as if nothing had been, and stored once (postgres-connection-4) (postgres-store-2)", async () => {
+  it("after a claim or a begin was stored: told as if nothing had been, and stored once (postgres-connection-2) (postgres-connection-4) (postgres-store-2)", async () => {
     const host = at.open(proxy.url(url), silent);
     await propose(host, [operation()]);
     proxy.lose("silence", "SELECT stored");
@@ -139,7 +138,7 @@ describe("a connection that goes silent", () => {
     expect(await ask("SELECT version::int FROM toolgate_threads")).toEqual([{ version: 3 }]);
   });
 
-  it("once more, when asked whether the write is in: it is asked again on another (postgres-connection-4) (postgres-store-2)", async () => {
+  it("once more, when asked whether the write is in: it is asked again on another (postgres-connection-2) (postgres-connection-4) (postgres-store-2)", async () => {
     const heard = (text: string) => {
       if (text.includes("ANY(recent)") && proxy.lost === 1) proxy.lose("silence", "ANY(recent)");
     };
@@ -192,7 +191,7 @@ describe("a checkpoint's connection that is lost", () => {
 
 describe("connections that the database ends", () => {
   // A pool kept connections that had died, and the next checkpoint could not be written.
-  it("between any two steps: nothing is lost, doubled or thrown", async () => {
+  it("between any two steps: nothing is lost, doubled or thrown (postgres-connection-2)", async () => {
     const expected = await life(at.open(await at.server().freshSchema()), () => undefined);
     const host = at.open(url);
     await host.ledger.threads();
@@ -236,7 +235,7 @@ describe("connections that the database ends", () => {
     }
   });
 
-  it("while nothing is under way: the next call connects again", async () => {
+  it("while nothing is under way: the next call connects again (postgres-connection-2)", async () => {
     const host = at.open(url);
     await run(host, operation(), OK);
     await terminate();
@@ -246,7 +245,7 @@ describe("connections that the database ends", () => {
 
 describe("connections that are shared", () => {
   // Behind a pooler in transaction mode prepared statements vanished and session locks did not hold.
-  it("each transaction on a connection of its own, as a pooler in transaction mode may give it", async () => {
+  it("each transaction on a connection of its own, as a pooler in transaction mode may give it (postgres-connection-1)", async () => {
     const expected = await life(at.open(await at.server().freshSchema()), () => undefined);
     const texts: string[] = [];
     const pooled = { clock: "host", max: 1, maxUses: 1, heard: (text: string) => texts.push(text) } as const;

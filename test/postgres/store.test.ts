@@ -66,7 +66,7 @@ describe("migrations", () => {
     expect(await ask(url, "SELECT v FROM checkpoint_migrations ORDER BY v")).toHaveLength(5);
   });
 
-  it("a store of a later version is refused, and nothing in it is changed", async () => {
+  it("a store of a later version is refused, and nothing in it is changed (postgres-schema-2)", async () => {
     const url = await fresh();
     await ask(url, "CREATE TABLE toolgate_migrations (version int PRIMARY KEY, at timestamptz NOT NULL DEFAULT now())");
     await ask(url, "INSERT INTO toolgate_migrations VALUES (7)");
@@ -133,7 +133,7 @@ describe("migrations", () => {
     expect(timeouts[0]).toEqual({ idle_in_transaction_session_timeout: "3s" });
   });
 
-  it("opening connects to nothing; a start that failed is made again by the next use", async () => {
+  it("opening connects to nothing; a start that failed is made again by the next use (postgres-connection-3)", async () => {
     const url = await fresh();
     await ask(url, "CREATE VIEW toolgate_threads AS SELECT 1 AS one");
     const host = at.open(url, { clock: "host", patienceMs: 50 });
@@ -382,7 +382,7 @@ describe("hosts that meet", () => {
     });
   });
 
-  it("a rule that looks at what its read-set does not name throws, and stores nothing (within-1)", async () => {
+  it("a rule that looks at what its read-set does not name throws, and stores nothing (within-1) (tables-1)", async () => {
     const store = await openStore(await fresh());
     const looks: ((tables: Tables) => unknown)[] = [
       (tables) => tables.row(operation().id),
@@ -454,7 +454,7 @@ describe("the database's clock", () => {
   });
 
   // The wall clock was set back, and what depended on its order or on a lifetime went wrong.
-  it("a clock set back does not revive an approval, also for a host that starts afterwards", async () => {
+  it("a clock set back does not revive an approval, also for a host that starts afterwards (clock-1)", async () => {
     const { url, turn } = await turned();
     const a = host(url);
     const save = operation({ decision: "ask" });

@@ -279,8 +279,7 @@ describe("the checkpoint serializer", () => {
     expect(await through(value)).toEqual(value);
   });
 
-  // A tool's output held something that looked like a LangChain object, and a checkpoint brought it back as a living
-  // one.
+  // A tool's output looked like a LangChain object, and loading the checkpoint made a live object of it.
   it("never revives what was plain data, wherever it stands (serde-1)", async () => {
     const hostile = [
       { lc: 1, type: "constructor", id: ["langchain_core", "messages", "AIMessage"], kwargs: { content: "hi" } },

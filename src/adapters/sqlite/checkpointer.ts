@@ -6,9 +6,10 @@
 //                   power at the latest when the run's next send, settlement or end is stored in the ledger of the same
 //                   file; where no such ledger follows (toolgate as a part of another graph, a ledger of the caller's
 //                   own), it does so at once.
-//   checkpointer-4. A file that cannot be written is told as `store_failed`, as by the ledger beside it.
 //   checkpointer-5. What a run saves is saved while the thread is its own. The ledger is asked in the same transaction; if
 //                   the thread is another run's, `already_running` is thrown.
+//
+// Where the file cannot be written, `store_failed` is thrown, as the ledger in the same file throws it.
 //
 // A checkpoint repeats the whole small state at every step, so its blob is kept deflated, under a type of its own. The
 // names of the channels it holds stand beside it: the walk over ancestors then opens no blob but the one it ends at.

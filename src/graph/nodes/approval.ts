@@ -1,11 +1,12 @@
 // approval: asks a person, once, about everything in the batch that needs a yes.
 //
 //   approval-node-1. One interrupt in one run of the node, with every undecided call; never a second, never inside try/catch.
-//   approval-node-2. Requests are rows before they are shown; answers are verdicts before anything is decided by them.
 //   approval-node-3. An answer that cannot be read asks again with the reason. It never counts as a yes and never leaves
 //                    the thread without a way on.
 //   approval-node-4. What was answered elsewhere counts: the node asks the ledger first, so that a run with no answer at
 //                    all goes on, too.
+//
+// Requests are stored in the ledger before they are shown, and answers before anything is decided by them.
 
 import { interrupt, type LangGraphRunnableConfig } from "@langchain/langgraph";
 import { approvalPayload, type PersonAnswer, type Question, readAnswer } from "../../approval/index.js";
@@ -29,7 +30,7 @@ export function approval(ports: GraphPorts) {
     if (open.length === 0) return update(last, batch, ""); // approval-node-4
 
     const requests = open.map((call) => newRequest(ports, batch, call));
-    const asked = await ports.ledger.ask(requests, leaseOf(runtime)?.owner); // approval-node-2
+    const asked = await ports.ledger.ask(requests, leaseOf(runtime)?.owner); // stored before anybody is asked
     const questions = open.map((call, index) => questionAbout(call, asked[index] as Asked));
     const answer: unknown = interrupt(approvalPayload(questions, state.note === "" ? undefined : state.note)); // approval-node-1
 

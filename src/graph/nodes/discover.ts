@@ -1,7 +1,6 @@
 // discover: closes what the last batch left open, then lists, assembles and publishes.
 //
 //   discover-1. Every call gets its tool message before anything newer: a crash, a jump or a new message leaves none behind (G8).
-//   discover-2. An unchanged snapshot writes nothing.
 //   discover-3. A refused assembly keeps the old snapshot.
 //   discover-4. Unknown writes that an earlier turn left behind are read back first, where the host declared how, so that a
 //               thread is not halted for longer than its server needs to be asked.
@@ -70,7 +69,7 @@ async function publish(ports: GraphPorts, state: GraphState, runtime: LangGraphR
   }
   await ports.catalog.publish(snapshot);
   const summary = summaryOf(ports, snapshot);
-  return JSON.stringify(summary) === JSON.stringify(state.snapshot) ? {} : { snapshot: summary }; // discover-2
+  return JSON.stringify(summary) === JSON.stringify(state.snapshot) ? {} : { snapshot: summary }; // unchanged: nothing is written
 }
 
 function summaryOf(ports: GraphPorts, snapshot: ToolSnapshot): SnapshotSummary {

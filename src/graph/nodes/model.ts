@@ -1,11 +1,12 @@
 // model: one model request, bound to exactly the snapshot that its response will be judged by.
 //
 //   model-node-1. Definitions and system text come from the same snapshot; both are cached by its id.
-//   model-node-2. The response is in the ledger, with its calls, before anything acts on it.
 //   model-node-3. A turn whose budget is spent gets one last request without tools, then ends.
 //   model-node-4. No conversation with an unanswered call reaches a model, however the run came here (G8).
-//   model-node-5. Hidden characters of a description are shown to the model as a person sees them: the model is told nothing that
-//            a person could not see.
+//   model-node-5. Hidden characters of a description are shown to the model as a person sees them, so that the model is
+//                 told nothing that a person could not see.
+//
+// The response is in the ledger, with its calls, before anything acts on it.
 
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { AIMessage, type BaseMessage, SystemMessage } from "@langchain/core/messages";
@@ -77,7 +78,7 @@ export function model(ports: GraphPorts) {
       final: budget.last,
       ...proposed(calls, { ...place, proposalId, scope: ports.config.scope }),
     };
-    await ports.ledger.propose(record, run); // model-node-2
+    await ports.ledger.propose(record, run); // before anything acts on the response
     const before = (repaired?.update.messages ?? []) as BaseMessage[];
     return { ...repaired?.update, messages: [...before, message], operations: [] };
   };

@@ -1,6 +1,5 @@
 // Stores that released versions wrote in Postgres: each opens in this version and goes on where it was left, and
-// nothing of
-// it is sent twice. What this version cannot read is refused before anything is started.
+// nothing of it is sent twice. What this version cannot read is refused before anything is started.
 
 import { createHash } from "node:crypto";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";

@@ -1,6 +1,5 @@
 // Saves that break: what the server answers, what then stands on disk, and what a fresh process tells of it. Real
-// processes,
-// errors and kills injected (programs/documents/faults.ts).
+// processes, errors and kills injected (programs/documents/faults.ts).
 
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
