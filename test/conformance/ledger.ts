@@ -109,7 +109,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       expect(await at.ledger.standing(query([]))).toMatchObject({ calls: 1, writes: 1, activeMs: 20 + 30 });
     });
 
-    it("a settled operation is answered from the ledger, marked as replayed (ledger-1)", async () => {
+    it("a settled operation is answered from the ledger, marked as replayed (ledger-1) (transition-1)", async () => {
       const at = await fresh();
       for (const [index, outcome] of [OK, FAILED, UNKNOWN].entries()) {
         const call = operation({ index, proposalId: `p${index}` });
@@ -144,7 +144,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       expect(said(await claimOne(at, reached))).toBe("unavailable (not_sent) by host, replayed");
     });
 
-    it("an old fence begins nothing and settles nothing (ledger-4)", async () => {
+    it("an old fence begins nothing and settles nothing (ledger-4) (settle-2)", async () => {
       const at = await fresh();
       const save = operation();
       await claimOne(at, save, { owner: owner("a") });
@@ -165,7 +165,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       expect(await at.ledger.standing(query([]))).toMatchObject({ calls: 1 });
     });
 
-    it("the first settlement stands; the same one again is confirmed, another is not (ledger-6)", async () => {
+    it("the first settlement stands; the same one again is confirmed, another is not (ledger-6) (settle-3)", async () => {
       const at = await fresh();
       const save = operation();
       await run(at, save, OK);
@@ -222,7 +222,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       expect(await claimOne(at, save, { owner: owner("b") })).toMatchObject({ kind: "claimed", fence: 2 });
     });
 
-    it("a write left in dispatching by a dead owner becomes unknown with the claim, and is not sent again (ledger-1)", async () => {
+    it("a write left in dispatching by a dead owner becomes unknown with the claim, and is not sent again (ledger-1) (transition-2)", async () => {
       const at = await fresh();
       const save = operation();
       await send(at, save);
@@ -234,7 +234,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       expect(await rowOf(at, save)).toMatchObject({ fence: 2, attempt: 1, sent: true });
     });
 
-    it("a read left in dispatching by a dead owner runs again (ledger-1)", async () => {
+    it("a read left in dispatching by a dead owner runs again (ledger-1) (transition-1)", async () => {
       const at = await fresh();
       const load = read();
       await send(at, load);
@@ -278,7 +278,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
   });
 
   describe(`${name}: threads`, () => {
-    it("an operation of another thread or scope is refused, and the true thread's is not touched (ledger-2)", async () => {
+    it("an operation of another thread or scope is refused, and the true thread's is not touched (ledger-2) (claim-1)", async () => {
       const at = await fresh();
       const save = operation();
       await propose(at, [save]);
@@ -310,7 +310,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       expect(await at.ledger.row(save.id)).toBeUndefined();
     });
 
-    it("numbers the writes of each thread from 1 and never twice; reads have no number (ledger-5)", async () => {
+    it("numbers the writes of each thread from 1 and never twice; reads have no number (ledger-5) (claim-3)", async () => {
       const at = await fresh();
       const first = claimsOf(await at.ledger.claim(batch([operation(), read({ index: 1 }), operation({ index: 2 })])));
       expect(first.map((claim) => (claim.kind === "claimed" ? claim.seq : claim.kind))).toEqual([1, undefined, 2]);
@@ -377,7 +377,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       expect(await at.ledger.request(yes.approvalId)).toMatchObject({ consumed: false });
     });
 
-    it("begin looks again: a write that became unknown since the claim (ledger-2)", async () => {
+    it("begin looks again: a write that became unknown since the claim (ledger-2) (claim-1)", async () => {
       const at = await fresh();
       const [first, second, load] = [operation(), operation({ index: 1 }), read({ index: 2 })];
       await at.ledger.claim(batch([first, second, load]));
@@ -495,7 +495,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       expect(await claimOne(at, load, { ledgerSeq: 0 })).toMatchObject({ kind: "claimed" });
     });
 
-    it("an approval covers the earlier writes it showed and no others (ledger-2)", async () => {
+    it("an approval covers the earlier writes it showed and no others (ledger-2) (admission-3)", async () => {
       const at = await fresh();
       const first = operation();
       await run(at, first, OK);
@@ -545,7 +545,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
   describe(`${name}: verdicts`, () => {
     const asked = operation({ decision: "ask" });
 
-    it("an ask without a verdict claims nothing of its batch (ledger-2)", async () => {
+    it("an ask without a verdict claims nothing of its batch (ledger-2) (claim-2)", async () => {
       const at = await fresh();
       const load = read({ index: 1 });
       expect(await at.ledger.claim(batch([load, asked]))).toEqual({ kind: "ask", operationIds: [asked.id] });
@@ -554,7 +554,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
     });
 
     // One approval could be used again, or for another call.
-    it("a verdict is consumed by the claim it permits; another claim finds the operation as it stands (ledger-3)", async () => {
+    it("a verdict is consumed by the claim it permits; another claim finds the operation as it stands (ledger-3) (claim-2)", async () => {
       const at = await fresh();
       const yes = await approve(at, asked);
       expect(await claimOne(at, asked, { verdicts: [yes] })).toMatchObject({ kind: "claimed" });
@@ -565,7 +565,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       expect(said(await claimOne(at, asked, { verdicts: [yes] }))).toBe("ok (success) by server, replayed");
     });
 
-    it("a claim that was abandoned before the send goes on under the verdict it consumed (ledger-3)", async () => {
+    it("a claim that was abandoned before the send goes on under the verdict it consumed (ledger-3) (admission-4)", async () => {
       const at = await fresh();
       const yes = await approve(at, asked);
       await claimOne(at, asked, { verdicts: [yes] });
@@ -651,7 +651,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
     });
 
     // The wall clock was set back, and what depended on its order or on a lifetime went wrong.
-    it("a clock set back does not revive an expired verdict (ledger-2)", async () => {
+    it("a clock set back does not revive an expired verdict (ledger-2) (clock-1)", async () => {
       const at = await fresh();
       const yes = await approve(at, asked);
       at.clock.now += TTL + 1;
@@ -660,7 +660,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       expect(said(await claimOne(at, asked, { verdicts: [yes] }))).toBe("rejected (expired) by expiry");
     });
 
-    it("a clock set forward expires what was open; what is approved after it was mended lives its life (ledger-2)", async () => {
+    it("a clock set forward expires what was open; what is approved after it was mended lives its life (ledger-2) (clock-1) (clock-2)", async () => {
       const at = await fresh();
       const yes = await approve(at, asked);
       at.clock.now += 30 * 24 * 3_600_000;
@@ -676,7 +676,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       expect(said(await claimOne(at, last, { verdicts: [stale], ledgerSeq: 1 }))).toBe("rejected (expired) by expiry");
     });
 
-    it("an unavailable operation that cannot be claimed again stays unavailable (ledger-1)", async () => {
+    it("an unavailable operation that cannot be claimed again stays unavailable (ledger-1) (admission-5)", async () => {
       const at = await fresh();
       const yes = await approve(at, asked);
       await claimOne(at, asked, { verdicts: [yes] });
@@ -691,7 +691,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
   describe(`${name}: questions and answers`, () => {
     const asked = operation({ decision: "ask" });
 
-    it("asks once: an open question that shows as much stays, one that shows less is replaced", async () => {
+    it("asks once: an open question that shows as much stays, one that shows less is replaced (ask-2)", async () => {
       const at = await fresh();
       const [earlier, more] = [sha256("earlier"), sha256("more")];
       const first = await askOne(at, asked, { approvalId: "first", seen: [earlier] });
@@ -775,7 +775,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       expect(await at.ledger.openRequests()).toEqual([]);
     });
 
-    it("the first answer wins, the second is told what stands (ledger-6)", async () => {
+    it("the first answer wins, the second is told what stands (ledger-6) (ask-1)", async () => {
       const at = await fresh();
       const question = await askOne(at, asked);
       const [yes, no] = [verdict(question), verdict(question, { type: "reject", mac: "another" })];
@@ -859,7 +859,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       expect(await at.ledger.openRequests()).toHaveLength(1);
     });
 
-    it("an answer to an expired question settles the operation as expired", async () => {
+    it("an answer to an expired question settles the operation as expired (ask-3)", async () => {
       const at = await fresh();
       const question = await askOne(at, asked, { ttlMs: 1_000 });
       at.clock.now += 1_001;
@@ -870,7 +870,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       expect(outcomeOf(await rowOf(at, asked))?.message).toContain("it was not run");
     });
 
-    it("a clock set back does not reopen an expired question", async () => {
+    it("a clock set back does not reopen an expired question (clock-1)", async () => {
       const at = await fresh();
       const question = await askOne(at, asked, { ttlMs: 1_000 });
       at.clock.now += 1_001;
@@ -1047,7 +1047,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       expect(await at.ledger.renew(owner("b"), LEASE)).toBe(false);
     });
 
-    it("nobody else proposes, asks, claims, begins or refuses in it (ledger-8)", async () => {
+    it("nobody else proposes, asks, claims, begins or refuses in it (ledger-8) (transaction-1)", async () => {
       const at = await fresh();
       await propose(at, [save, other]);
       await claimOne(at, save, { owner: owner("a") });
@@ -1104,7 +1104,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
     const save = operation();
     const by = { by: "someone", note: "I looked" };
 
-    it("a late answer settles an unknown outcome once (ledger-1)", async () => {
+    it("a late answer settles an unknown outcome once (ledger-1) (settle-1)", async () => {
       const at = await fresh();
       await run(at, save, UNKNOWN);
       const late = { ...OK, evidence: { attempted: true, how: "response", late: true } };

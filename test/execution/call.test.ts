@@ -170,7 +170,7 @@ describe("what is sent", () => {
     expect(made.trail.slice(0, 2)).toEqual(["begin write 0", "send write 0"]);
   });
 
-  test("when the ledger cannot say `dispatching`, nothing is sent, of this call or a later one (call-order-1) (G5)", async () => {
+  test("when the ledger cannot say `dispatching`, nothing is sent, of this call or a later one (call-order-1) (prepare-4) (G5)", async () => {
     const failing = (ledger: Ledger): Ledger => ({ ...ledger, begin: () => Promise.reject(new Error("disk full")) });
     const made = await rig([write(0), write(1)], () => once(ANSWERED), failing);
     await expect(made.go()).rejects.toThrow("disk full");
@@ -325,7 +325,7 @@ describe("an answer after the deadline (settle-call-3)", () => {
     late: new Promise((resolve) => setImmediate(resolve, evidence)),
   });
 
-  test("is stored with the row as late evidence; until then the operation is held", async () => {
+  test("is stored with the row as late evidence; until then the operation is held (call-order-6)", async () => {
     const made = await rig([write(0)], () => late(ANSWERED));
     expect(await made.go()).toMatchObject([{ outcome: { status: "result_unknown", reason: "deadline" } }]);
     expect(made.released).toEqual([]);

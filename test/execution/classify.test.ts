@@ -121,7 +121,7 @@ describe("classify: what an answer means depends on where it came from", () => {
     expect([outcome.status, outcome.message]).toEqual(["ok", "done (flagged: it lacks x)"]);
   });
 
-  test("no write without a response from the server is ever failed or ok, whatever the evidence (G7)", () => {
+  test("no write without a response from the server is ever failed or ok, whatever the evidence (classify-1) (G7)", () => {
     const evidence = fc.record(
       {
         attempted: fc.boolean(),
