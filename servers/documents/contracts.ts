@@ -37,7 +37,7 @@ const operationId = { type: "string", pattern: OPERATION_ID.source } as const;
 const count = { type: "integer", minimum: 0 } as const;
 const text = { type: "string" } as const;
 
-/** T1. Data is null or has some of these fields; those of a refusal are among them. */
+/** Data is null or has some of these fields; those of a refusal are among them. */
 function output(fields: Readonly<Record<string, object>>): NonNullable<Tool["outputSchema"]> {
   return {
     type: "object",

@@ -17,14 +17,12 @@ export function checkpointProbe(
   clock: Clock,
   runtime: LangGraphRunnableConfig,
 ): (withinMs: number) => Promise<boolean> {
-  if (storesFirst(runtime)) return async () => true;
+  if (storesFirst(runtime) && saverOf(runtime)) return async () => true;
   return (withinMs) => checkpointStored(clock, runtime, withinMs);
 }
 
 async function checkpointStored(ports: Clock, runtime: LangGraphRunnableConfig, withinMs: number): Promise<boolean> {
-  const saver = (runtime.configurable as Record<string, unknown> | undefined)?.["__pregel_checkpointer"] as
-    | BaseCheckpointSaver
-    | undefined;
+  const saver = saverOf(runtime);
   const info = runtime.executionInfo;
   if (!saver || !info?.threadId) return false;
   const config = {
@@ -40,6 +38,12 @@ async function checkpointStored(ports: Clock, runtime: LangGraphRunnableConfig, 
     if (ports.now() >= until) return false;
     await ports.after(POLL_MS).elapsed;
   }
+}
+
+function saverOf({ configurable }: LangGraphRunnableConfig): BaseCheckpointSaver | undefined {
+  return (configurable as Record<string, unknown> | undefined)?.["__pregel_checkpointer"] as
+    | BaseCheckpointSaver
+    | undefined;
 }
 
 /** The namespace of the graph a task belongs to: the task's own (`outer:id|node:id`) without its last part. */

@@ -26,6 +26,9 @@ export function createLedger(store: Store, deps: LedgerDeps): Ledger {
   };
 }
 
+/** How often a response is looked up where its rows change in between. */
+const LOOKS = 5;
+
 type Methods<Name extends keyof Ledger> = Pick<Ledger, Name>;
 
 function threadMethods(store: Store, { read, write }: Transactions): Methods<"enter" | "leave" | "renew" | "threads"> {
@@ -68,18 +71,20 @@ function rowMethods({ read }: Transactions): Methods<"row" | "rows" | "operation
     standing: (query) => read(readSets.standing(query), (tx) => standing(tx, query)),
 
     look: async (query, planFrom) => {
-      const at = (plan: () => LookPlan) => read(readSets.look(query, plan), (tx) => look(tx, query, planFrom));
-      try {
-        return await at(() => planFrom(undefined, []));
-      } catch (error) {
-        if (!(error instanceof OutsideReadSet)) throw error;
-      }
-      // The message does not say all of it (a person edited a call, or it belongs to another turn): its own rows do.
       const { proposalId } = query;
-      const plan = await read(readSets.proposal(proposalId), ({ tables }) =>
-        planFrom(tables.proposal(proposalId), tables.rowsOfProposal(proposalId)),
-      );
-      return at(() => plan);
+      let plan: () => LookPlan = () => planFrom(undefined, []);
+      for (let tries = 1; ; tries++) {
+        try {
+          return await read(readSets.look(query, plan), (tx) => look(tx, query, planFrom));
+        } catch (error) {
+          if (!(error instanceof OutsideReadSet) || tries >= LOOKS) throw error;
+        }
+        // The message does not say all of it (a person edited a call, or it belongs to another turn): its own rows do.
+        const found = await read(readSets.proposal(proposalId), ({ tables }) =>
+          planFrom(tables.proposal(proposalId), tables.rowsOfProposal(proposalId)),
+        );
+        plan = () => found;
+      }
     },
   };
 }

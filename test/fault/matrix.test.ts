@@ -2,6 +2,7 @@
 //
 // Promises: G4, G5, G6, G7, G8 under crashes.
 
+import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createMemoryLedger } from "../../src/adapters/memory/ledger.js";
 import type { Outcome } from "../../src/contracts/index.js";
@@ -12,6 +13,7 @@ import { problems, runCell } from "./matrix/cell.js";
 import { check, type Evidence } from "./matrix/check.js";
 import type { Effect } from "./matrix/effects.js";
 import { cellsOf } from "./matrix/matrix.js";
+import { MUTANTS } from "./matrix/mutants.js";
 import type { Store } from "./matrix/stores.js";
 
 const TIME = 120_000;
@@ -72,6 +74,12 @@ describe("the matrix, a sample", () => {
         new Set(cellsOf({ rows: [id], effects: [], stores: [] }).map(({ effect, store }) => `${effect} ${store}`)).size,
       ).toBe(15);
   });
+});
+
+test("each text that a mutant changes stands exactly once in its file", () => {
+  const times = ({ file, find }: { file: string; find: string }) => readFileSync(file, "utf8").split(find).length - 1;
+  const changes = MUTANTS.flatMap(({ name, changes }) => changes.map((change) => ({ name, times: times(change) })));
+  expect(changes.filter((change) => change.times !== 1)).toEqual([]);
 });
 
 describe("its checker", () => {

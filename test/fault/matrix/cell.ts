@@ -5,7 +5,7 @@ import { check, type Findings } from "./check.js";
 import type { Effect } from "./effects.js";
 import { expected, type Row } from "./row.js";
 import type { Databases, Store } from "./stores.js";
-import { World } from "./world.js";
+import { type Power, World } from "./world.js";
 
 /** How a cell begins that could not be run to its end. */
 export const BROKE = "broke: ";
@@ -29,6 +29,10 @@ export interface Result {
   readonly false: readonly string[];
   readonly unknown: readonly string[];
   readonly format: readonly string[];
+  /** What a loss of power broke that was promised. */
+  readonly broken: readonly string[];
+  /** Transactions that a loss of power may take. */
+  readonly losable: number;
 }
 
 export interface Tools {
@@ -36,17 +40,19 @@ export interface Tools {
   readonly databases: () => Promise<Databases>;
   /** Rounds of a race. @default as the row has it */
   readonly rounds?: number;
+  /** The power goes whenever a host is killed. */
+  readonly power?: Power;
 }
 
-const NOTHING = { double: [], unapproved: [], false: [], unknown: [], format: [] } as const;
+const NOTHING = { double: [], unapproved: [], false: [], unknown: [], format: [], broken: [], losable: 0 } as const;
 
 /** Whether a cell is what it must be, and nothing else is wrong with it. */
 export function sound(result: Result): boolean {
   return result.says === result.expected && problems(result).length === 0;
 }
 
-export function problems({ double, unapproved, false: lies, unknown, format }: Result): string[] {
-  return [...double, ...unapproved, ...lies, ...unknown.map((id) => `${id} is unknown`), ...format];
+export function problems({ double, unapproved, false: lies, unknown, format, broken }: Result): string[] {
+  return [...double, ...unapproved, ...lies, ...unknown.map((id) => `${id} is unknown`), ...format, ...broken];
 }
 
 /** Runs a cell. What goes wrong in its running is what it says. */
@@ -66,14 +72,14 @@ export async function runCell(cell: Cell, tools: Tools): Promise<Result> {
     if (threads === undefined) {
       const found = check({ ...common, log: world.log(), wire: world.wire(), words });
       const says = `${first === undefined ? "" : `${first}, `}${found.effects} ${found.outcome}`;
-      return { ...found, says, expected: literal, runs: 1 };
+      return { ...found, ...world.powerLost, says, expected: literal, runs: 1 };
     }
     const found = threads.map((thread) => {
       const ids = new Set(thread.words.rows.map(({ operation }) => operation.id));
       const own = (one: { readonly operationId?: string }) => ids.has(one.operationId ?? "");
       return check({ ...common, log: world.log().filter(own), wire: world.wire().filter(own), words: thread.words });
     });
-    return { ...together(found), says: first ?? "", expected: literal, runs: threads.length };
+    return { ...together(found), ...world.powerLost, says: first ?? "", expected: literal, runs: threads.length };
   } catch (error) {
     return { ...NOTHING, says: `${BROKE}${error}`, expected: literal, runs: 1 };
   } finally {

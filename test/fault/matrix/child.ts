@@ -3,24 +3,63 @@
 import { Command } from "@langchain/langgraph";
 import type { ScriptedModel } from "../../../src/adapters/model/scripted.js";
 import { createToolgate, type Toolgate, ToolgateError } from "../../../src/index.js";
+import { tapCommits } from "./commits.js";
 import { failDisk } from "./disk.js";
 import type { Action, Go, Plan, Told, Words } from "./plan.js";
 import { Halts, say } from "./points.js";
+import { type Promised, promise } from "./promises.js";
 import { race } from "./race.js";
 import { TappedModel, tapHandles, tapPorts, tapServers } from "./taps.js";
+import { readWal, type WalPlace } from "./wal.js";
 
 const plan = JSON.parse(process.argv[2] ?? "") as Plan;
-const handles = tapHandles();
+const handles = tapHandles((db) => {
+  if (plan.power?.copyPages) db.pragma(`wal_autocheckpoint = ${plan.power.copyPages}`);
+});
+let synced = atStart();
+tapCommits(({ full, end }) => {
+  if (full) synced = end;
+});
 let offsetMs = plan.offsetMs ?? 0;
 let toolgate: Toolgate;
+let runs = 0;
 const errors: string[] = [];
 const halts = new Halts(plan.halts, {
   follow,
   witness: plan.witness ? () => words(plan.threadId) : undefined,
-  synchronous: () => [...handles].map((db) => Number(db.pragma("synchronous", { simple: true }))),
+  synced: () => synced,
 });
 tapServers(halts, plan.wirePath);
 process.stdin.on("end", () => process.kill(process.pid, "SIGKILL")).resume(); // the runner is gone
+
+/** What the host before this one left is on the disk: it ended in peace, or this is what its loss of power left. */
+function atStart(): WalPlace | undefined {
+  const { store } = plan.config as { store: { kind: string; path?: string } };
+  const wal = store.kind === "sqlite" ? readWal(`${store.path}/toolgate.sqlite`) : undefined;
+  return wal && { salts: wal.salts, frames: wal.commits.at(-1) ?? 0 };
+}
+
+/** Remembers what people were told. */
+function promised(what: Promised): void {
+  if (plan.power) promise(plan.power.promisesPath, what);
+}
+
+/** Promises that the ledger makes when one of its methods returns. Call it before the points are made. */
+function promiseByLedger({ host: { ledger } }: Toolgate): void {
+  const { answer, settle } = ledger;
+  ledger.answer = async (answers) => {
+    const results = await answer(answers);
+    for (const { verdict } of answers)
+      promised({ what: "answered", approvalId: verdict.approvalId, type: verdict.type });
+    return results;
+  };
+  ledger.settle = async (settlement) => {
+    const stored = await settle(settlement);
+    const { operationId, outcome } = settlement;
+    if (stored) promised({ what: "settled", operationId, status: outcome.status });
+    return stored;
+  };
+}
 
 function follow(go: Go): void {
   if (go.offsetMs !== undefined) offsetMs = go.offsetMs;
@@ -32,8 +71,18 @@ function follow(go: Go): void {
 async function run(input: unknown, threadId: string): Promise<string | undefined> {
   const config = { configurable: { thread_id: threadId }, durability: "sync" };
   const result = await toolgate.graph.invoke(input as never, config as never);
-  const { __interrupt__: asked } = result as { __interrupt__?: { value: { kind: string } }[] };
+  const { __interrupt__: asked, messages = [] } = result as {
+    __interrupt__?: { value: Asking }[];
+    messages?: MessageLike[];
+  };
+  promised({ what: "returned", asks: idsIn(asked ?? []), messages: messages.map(toldOf) });
+  runs += 1;
+  await halts.at(`run.${runs}.after`);
   return asked?.[0]?.value.kind;
+}
+
+function ask(threadId: string, question: string): Promise<string | undefined> {
+  return run({ messages: [{ role: "user", content: question }] }, threadId);
 }
 
 async function yes(threadId: string): Promise<string | undefined> {
@@ -52,8 +101,9 @@ async function answer(threadId: string): Promise<() => Promise<string>> {
   return () => give().then(() => "", codeOf);
 }
 
-async function on(threadId: string): Promise<void> {
-  let asks = await run(null, threadId);
+async function on(threadId: string, question?: string): Promise<void> {
+  const again = question !== undefined && (await words(threadId)).messages.length === 0;
+  let asks = await (again ? ask(threadId, question) : run(null, threadId));
   while (asks === "approval") asks = await yes(threadId);
 }
 
@@ -73,11 +123,11 @@ async function onWhenFree(threadId: string): Promise<void> {
 async function act(action: Action, threadId: string): Promise<unknown> {
   switch (action.do) {
     case "ask":
-      return run({ messages: [{ role: "user", content: action.question }] }, threadId);
+      return ask(threadId, action.question);
     case "yes":
       return yes(threadId);
     case "on":
-      return on(threadId);
+      return on(threadId, action.question);
     case "on when free":
       return onWhenFree(threadId);
     case "look":
@@ -97,17 +147,34 @@ async function words(threadId: string): Promise<Words> {
   const rows = await ledger.operations(threadId);
   const asked = await ledger.asked(rows.map((row) => row.operation.id));
   const state = await toolgate.graph.getState({ configurable: { thread_id: threadId } });
-  const messages = (state.values as { messages?: Parameters<typeof toldOf>[0][] }).messages ?? [];
+  const messages = (state.values as { messages?: MessageLike[] }).messages ?? [];
   return { rows, asked, messages: messages.map(toldOf), errors: [] };
 }
 
-function toldOf(message: {
+/** The value of an interrupt, as far as it is looked at. */
+interface Asking {
+  readonly kind: string;
+  readonly actionRequests?: readonly { readonly approvalId: string }[];
+}
+
+const idsIn = (interrupts: readonly { readonly value?: unknown }[]): string[] =>
+  interrupts.flatMap(({ value }) => ((value as Asking).actionRequests ?? []).map((one) => one.approvalId));
+
+/** What the thread itself asks. */
+async function asksOf(threadId: string): Promise<string[]> {
+  const { tasks } = await toolgate.graph.getState({ configurable: { thread_id: threadId } });
+  return idsIn(tasks.flatMap(({ interrupts }) => interrupts));
+}
+
+interface MessageLike {
   getType(): string;
   text: string;
   tool_calls?: { id?: string }[];
   tool_call_id?: string;
   artifact?: { operationId?: string; status?: string };
-}): Told {
+}
+
+function toldOf(message: MessageLike): Told {
   return {
     type: message.getType(),
     text: message.text,
@@ -125,11 +192,16 @@ async function main(): Promise<void> {
     now: () => Date.now() + offsetMs,
     ...(plan.machine === undefined ? {} : { machine: plan.machine }),
   });
+  promiseByLedger(toolgate);
   tapPorts(toolgate, halts);
   toolgate.host.servers.onEvent(({ server, kind }) => {
     if (kind === "closed") say({ at: "lost", server });
   });
   const attempt = (action: Action, threadId: string) => act(action, threadId).then(() => "", codeOf);
+  if (plan.power?.looks) {
+    const found = { words: await words(plan.threadId), asks: await asksOf(plan.threadId) };
+    say({ at: "found", found });
+  }
   if (plan.races) await race(plan.actions, { attempt, answer, words });
   else {
     for (const action of plan.actions) {

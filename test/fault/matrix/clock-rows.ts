@@ -47,6 +47,8 @@ interface Place {
   readonly back: Row["cells"];
   readonly ahead: Row["cells"];
   readonly known: boolean;
+  /** @default true */
+  readonly kills?: boolean;
 }
 
 /** Postgres has a clock of its own: what a host's says decides nothing there. */
@@ -82,6 +84,7 @@ const PLACES: readonly Place[] = [
     back: same("1 ok", DIES),
     ahead: same("0 rejected", DIES, "1 ok"),
     known: true,
+    kills: false,
   },
   {
     id: "F05",
@@ -110,15 +113,16 @@ const PLACES: readonly Place[] = [
 ];
 
 export const CLOCK_ROWS: readonly Row[] = [
-  ...PLACES.flatMap(({ says, run, back, ahead, known }): Row[] => [
-    { id: "F26", says: `the clock goes back an hour ${says}`, cells: back, known, run: run(BACK_MS) },
-    { id: "F26", says: `the clock goes ahead 30 days ${says}`, cells: ahead, known, run: run(AHEAD_MS) },
+  ...PLACES.flatMap(({ says, run, back, ahead, known, kills = true }): Row[] => [
+    { id: "F26", says: `the clock goes back an hour ${says}`, cells: back, known, kills, run: run(BACK_MS) },
+    { id: "F26", says: `the clock goes ahead 30 days ${says}`, cells: ahead, known, kills, run: run(AHEAD_MS) },
   ]),
   {
     id: "F26",
     says: "the clock goes ahead 30 days and back after the answer is durable",
     cells: { memory: DIES, sqlite: "0 rejected", postgres: "1 ok" },
     known: true,
+    kills: true,
     run: aheadAndBack,
   },
   {
@@ -127,6 +131,7 @@ export const CLOCK_ROWS: readonly Row[] = [
     cells: { memory: DIES, sqlite: "0 rejected", postgres: "0 rejected" },
     known: true,
     ttlMs: SHORT_MS,
+    kills: true,
     run: tooLate,
   },
 ];

@@ -3,7 +3,7 @@
 import Database from "better-sqlite3";
 import type { Go } from "./plan.js";
 import { full, locked, readOnly, type Trouble } from "./postgres-trouble.js";
-import { losePower } from "./power.js";
+import { keptBy, losePower } from "./power.js";
 import { startProxy } from "./proxy.js";
 import { type Left, lostAfter, type Row } from "./row.js";
 import { ASKED, goOn, killedAt } from "./steps.js";
@@ -123,8 +123,8 @@ export const DISK_ROWS: readonly Row[] = [
     says: "power is lost after the effect",
     cells: { memory: NO_DISK, sqlite: lostAfter(1, "2 ok"), postgres: "n/a: its disk is the server's" },
     run: async (world) => {
-      const { synchronous } = await killedAt(world, ["send.after"], { fault: { at: "effect", do: "hold" } });
-      losePower(world.storePath, Math.min(...synchronous));
+      const { synced } = await killedAt(world, ["send.after"], { fault: { at: "effect", do: "hold" } });
+      losePower(world.storePath, keptBy(world.storePath, synced).certain);
       return goOn(world);
     },
   },

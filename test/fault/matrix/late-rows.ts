@@ -40,9 +40,7 @@ function withLateAnswer(point: string): Row["run"] {
     });
     await host.halted("ledger.settle.after");
     world.releaseServer();
-    await host.halted(point);
-    await host.kill();
-    await world.quiet();
+    await world.kill(host, await host.halted(point));
     return goOn(world);
   };
 }

@@ -4,6 +4,7 @@
 //   --row F05 · --effect E2 · --store sqlite    only these; each can be given more than once
 //   --jobs 2                                    cells side by side
 //   --rounds 200                                rounds of each race
+//   --power                                     a loss of power wherever a host is killed, on SQLite (power-matrix.ts)
 //   --mutants                                   hosts broken on purpose instead: each must be found
 
 import { parseArgs } from "node:util";
@@ -11,7 +12,15 @@ import { startPostgres, type TestPostgres } from "../../support/postgres.js";
 import { bundle } from "./bundle.js";
 import { BROKE, type Cell, type Result, sound, type Tools } from "./cell.js";
 import { cellsOf, runCells } from "./matrix.js";
-import { MUTANTS } from "./mutants.js";
+import { MUTANTS, type Mutant } from "./mutants.js";
+import {
+  powerCellsOf,
+  printPower,
+  printPowerTotals,
+  printPowerWrong,
+  runPowerCells,
+  type Ways,
+} from "./power-matrix.js";
 import { printMatrix, printTotals, printWrong, totalsOf } from "./print.js";
 
 const { values } = parseArgs({
@@ -21,6 +30,7 @@ const { values } = parseArgs({
     store: { type: "string", multiple: true, default: [] },
     jobs: { type: "string", default: "2" },
     rounds: { type: "string" },
+    power: { type: "boolean", default: false },
     mutants: { type: "boolean", default: false },
   },
 });
@@ -34,9 +44,12 @@ const databases = (): Promise<TestPostgres> => {
 };
 
 function progress({ row, effect, store }: Cell, result: Result, left: number): void {
-  const seconds = Math.round(performance.now() / 1_000);
   const verdict = sound(result) ? result.says : `WRONG: ${result.says}`;
-  console.error(`${seconds} s, ${left} left: ${row.id} ${row.says}, ${effect}, ${store}: ${verdict}`);
+  progressLine(`${left} left: ${row.id} ${row.says}, ${effect}, ${store}: ${verdict}`);
+}
+
+function progressLine(line: string): void {
+  console.error(`${Math.round(performance.now() / 1_000)} s, ${line}`);
 }
 
 async function withHost<T>(run: (tools: Tools) => Promise<T>, ...mutant: Parameters<typeof bundle>): Promise<T> {
@@ -55,7 +68,19 @@ async function matrix(): Promise<boolean> {
   const results = await withHost((tools) => runCells(cells, tools, jobs, progress));
   const wrong = printWrong(results);
   console.log(printMatrix(results));
-  console.log(`\n${printTotals(totalsOf(results))}`);
+  console.log(`\n${printTotals(totalsOf(results.values()))}`);
+  if (wrong !== "") console.log(`\n${wrong}`);
+  return wrong === "";
+}
+
+/** Prints what a loss of power comes to. Resolves with whether everything is as it must be. */
+async function power(): Promise<boolean> {
+  const cells = powerCellsOf({ rows: values.row, effects: values.effect });
+  if (cells.length === 0) throw new Error("there is no such cell");
+  const results = await withHost((tools) => runPowerCells(cells, tools, jobs, progressLine));
+  const wrong = printPowerWrong(results);
+  console.log(printPower(results));
+  console.log(`\n${printPowerTotals(results)}`);
   if (wrong !== "") console.log(`\n${wrong}`);
   return wrong === "";
 }
@@ -66,12 +91,7 @@ const MUTANT_ROUNDS = 20;
 async function mutants(): Promise<boolean> {
   let found = true;
   for (const mutant of MUTANTS) {
-    const cells = mutant.cells.flatMap(({ row, effects, stores }) => cellsOf({ rows: [row], effects, stores }));
-    const results = await withHost(
-      (tools) => runCells(cells, { rounds: MUTANT_ROUNDS, ...tools }, jobs, progress),
-      mutant,
-    );
-    const wrong = printWrong(new Map([...results].filter(([, { says }]) => !says.startsWith(BROKE))));
+    const wrong = mutant.power ? await wrongWithoutPower(mutant) : await wrongOf(mutant);
     console.log(`${mutant.name}: ${wrong === "" ? "LIVES" : "found"}`);
     console.log(wrong.replace(/^/gm, "  "));
     found &&= wrong !== "";
@@ -79,8 +99,34 @@ async function mutants(): Promise<boolean> {
   return found;
 }
 
+/** What is wrong with a broken host, a line for each cell. */
+async function wrongOf(mutant: Mutant): Promise<string> {
+  const cells = mutant.cells.flatMap(({ row, effects, stores }) => cellsOf({ rows: [row], effects, stores }));
+  const results = await withHost(
+    (tools) => runCells(cells, { rounds: MUTANT_ROUNDS, ...tools }, jobs, progress),
+    mutant,
+  );
+  return printWrong(new Map([...results].filter(([, { says }]) => !says.startsWith(BROKE))));
+}
+
+/** The same where the power goes. */
+async function wrongWithoutPower(mutant: Mutant): Promise<string> {
+  const cells = mutant.cells.flatMap(({ row, effects }) => powerCellsOf({ rows: [row], effects }));
+  const results = await withHost((tools) => runPowerCells(cells, tools, jobs, progressLine), mutant);
+  const ended = [...results].map(([cell, ways]): [Cell, Ways] => [
+    cell,
+    Object.fromEntries(Object.entries(ways).filter(([, { says }]) => !says.startsWith(BROKE))),
+  ]);
+  return printPowerWrong(new Map(ended));
+}
+
+async function run(): Promise<boolean> {
+  if (values.mutants) return mutants();
+  return values.power ? power() : matrix();
+}
+
 try {
-  process.exitCode = (await (values.mutants ? mutants() : matrix())) ? 0 : 1;
+  process.exitCode = (await run()) ? 0 : 1;
 } finally {
   await (await server)?.stop();
 }

@@ -20,6 +20,19 @@ export function cellsOf({ rows, effects, stores }: Chosen): Cell[] {
   );
 }
 
+/** Does work for each item, `jobs` at a time. */
+export async function sideBySide<T>(
+  items: readonly T[],
+  jobs: number,
+  work: (item: T) => Promise<void>,
+): Promise<void> {
+  const queue = [...items];
+  const worker = async () => {
+    for (let item = queue.shift(); item !== undefined; item = queue.shift()) await work(item);
+  };
+  await Promise.all(Array.from({ length: jobs }, worker));
+}
+
 /** Runs cells, `jobs` at a time. `progress` is told each as it ends. */
 export async function runCells(
   cells: readonly Cell[],
@@ -28,14 +41,10 @@ export async function runCells(
   progress: (cell: Cell, result: Result, left: number) => void,
 ): Promise<Map<Cell, Result>> {
   const results = new Map<Cell, Result>();
-  const queue = [...cells];
-  const work = async () => {
-    for (let cell = queue.shift(); cell; cell = queue.shift()) {
-      const result = await runCell(cell, tools);
-      results.set(cell, result);
-      progress(cell, result, cells.length - results.size);
-    }
-  };
-  await Promise.all(Array.from({ length: jobs }, work));
+  await sideBySide(cells, jobs, async (cell) => {
+    const result = await runCell(cell, tools);
+    results.set(cell, result);
+    progress(cell, result, cells.length - results.size);
+  });
   return new Map(cells.map((cell) => [cell, results.get(cell) as Result])); // in the order of the rows
 }

@@ -13,6 +13,20 @@ export interface Mutant {
     readonly effects: readonly Effect[];
     readonly stores: readonly Store[];
   }[];
+  /** It shows only where the power goes. */
+  readonly power?: boolean;
+}
+
+/** A method of the ledger whose commit does not survive a loss of power. */
+function unsynced(method: "begin" | "answer" | "leave", row: string): Mutant {
+  const readSet = method === "leave" ? "thread" : method;
+  const find = `write("power-loss", readSets.${readSet}(`;
+  return {
+    name: `${method}-lost-with-power`,
+    changes: [{ file: "src/ledger/ledger.ts", find, put: find.replace("power-loss", "kill") }],
+    cells: [{ row, effects: ["E2"], stores: ["sqlite"] }],
+    power: true,
+  };
 }
 
 export const MUTANTS: readonly Mutant[] = [
@@ -42,16 +56,16 @@ export const MUTANTS: readonly Mutant[] = [
     name: "dispatching-after-the-send",
     changes: [
       {
-        file: "src/execution/run.ts",
-        find: "  const begun = await begin(dispatch, deps); // X1",
-        put: `  const early = dispatch.send(terms.effect === "read" ? signal : undefined, deps.good);
+        file: "src/execution/call.ts",
+        find: "  const begun = await begin(ports, dispatch); // call-order-1",
+        put: `  const early = dispatch.send(terms.effect === "read" ? run.signal : undefined, run.lease.valid);
   await early.evidence;
-  const begun = await begin(dispatch, deps);`,
+  const begun = await begin(ports, dispatch);`,
       },
       {
-        file: "src/execution/run.ts",
-        find: '  const call = dispatch.send(terms.effect === "read" ? signal : undefined, deps.good); // X2, X6',
-        put: "  const call = early;",
+        file: "src/execution/call.ts",
+        find: '  const call = dispatch.send(terms.effect === "read" ? run.signal : undefined, run.lease.valid); // call-order-2',
+        put: "  const call = early; //",
       },
     ],
     cells: [
@@ -66,16 +80,16 @@ export const MUTANTS: readonly Mutant[] = [
       {
         file: "src/execution/send.ts",
         find: "  return connection.call({\n    tool: entry.tool,",
-        put: "  return twice(host, operation.server as string, connection, {\n    tool: entry.tool,",
+        put: "  return twice(ports, operation.server as string, connection, {\n    tool: entry.tool,",
       },
       {
         file: "src/execution/send.ts",
         find: "function sendRemote(",
-        put: `function twice(host: Host, server: string, connection: any, request: any): Call {
+        put: `function twice(ports: ExecutionPorts, server: string, connection: any, request: any): Call {
   const call = connection.call(request);
   const evidence = call.evidence.then(async (first: any) => {
     if (first.how === "response") return first;
-    const again = await host.servers.connect(server);
+    const again = await ports.servers.connect(server);
     return again.ok ? again.connection.call(request).evidence : first;
   });
   return { evidence, late: call.late };
@@ -97,4 +111,7 @@ function sendRemote(`,
     ],
     cells: [{ row: "F26", effects: ["E2"], stores: ["memory", "sqlite"] }],
   },
+  unsynced("begin", "F10"),
+  unsynced("answer", "F05"),
+  unsynced("leave", "F04"),
 ];

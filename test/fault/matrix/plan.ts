@@ -3,14 +3,19 @@
 import type { OperationRow } from "../../../src/contracts/index.js";
 import type { Asked } from "../../../src/ledger/port.js";
 import type { Halt } from "./points.js";
+import type { Found } from "./promises.js";
+import type { WalPlace } from "./wal.js";
 
 /** One run of the graph, or a look at the ledger. */
 export type Action =
   | { readonly do: "ask"; readonly question: string }
   /** Says yes, once, to everything that is asked. */
   | { readonly do: "yes" }
-  /** Goes on with the thread, saying yes to whatever is asked; nothing is said about unknown outcomes. */
-  | { readonly do: "on" }
+  /**
+   * Goes on with the thread, saying yes to whatever is asked; nothing is said about unknown outcomes. `question` is asked
+   * again where the thread does not know of it.
+   */
+  | { readonly do: "on"; readonly question?: string }
   /** The same, again and again while another host is told to be running it. */
   | { readonly do: "on when free" }
   /** Lists unknown outcomes outside any run. */
@@ -34,6 +39,18 @@ export interface Plan {
   readonly witness?: boolean;
   /** Takes its threads from the runner, one round after the other, until it is told none: see race.ts. */
   readonly races?: boolean;
+  /** The host's machine can lose its power. */
+  readonly power?: PowerPlan;
+}
+
+/** What a host does whose machine can lose its power. */
+export interface PowerPlan {
+  /** Where it keeps what it has promised to people, a line each (promises.ts). */
+  readonly promisesPath: string;
+  /** It says what it finds before it does anything. */
+  readonly looks: boolean;
+  /** SQLite copies the log into the database whenever it has this many pages. @default SQLite's own, 1000 */
+  readonly copyPages?: number;
 }
 
 /** What a host is told that stands. */
@@ -77,11 +94,12 @@ export type Said =
   | {
       readonly at: "halt";
       readonly point: string;
-      /** `PRAGMA synchronous` of each SQLite handle that is open. */
-      readonly synchronous: readonly number[];
+      /** Where the log of its SQLite file ended with the last commit at FULL. */
+      readonly synced: WalPlace | undefined;
       readonly words?: Words;
     }
   | { readonly at: "done"; readonly words: Words }
+  | { readonly at: "found"; readonly found: Found }
   | { readonly at: "lost"; readonly server: string }
   | { readonly at: "ready" | "closed" }
   | { readonly at: "acted"; readonly action: Action["do"]; readonly error: string }

@@ -6,12 +6,14 @@
 //   model.<n>                          before the n-th request of this process to the model
 //   send.before|half|after             a `tools/call` on its way into the server's stdin: no byte, half, all of it
 //   receive.before|after               its answer, as it comes out of the server's stdout
+//   run.<n>.after                      after the n-th run of the graph of this process has returned
 //
 //   At a halt that stands nothing else of the process goes on: its only thread blocks in the kernel.
 //   A host whose runner is gone ends itself.
 
 import { read, readSync, writeSync } from "node:fs";
 import type { Go, Said, Words } from "./plan.js";
+import type { WalPlace } from "./wal.js";
 
 export interface Halt {
   readonly point: string;
@@ -35,20 +37,20 @@ export class Halts {
   readonly #left: Halt[];
   readonly #follow: (go: Go) => void;
   readonly #witness: (() => Promise<Words>) | undefined;
-  readonly #synchronous: () => readonly number[];
+  readonly #synced: () => WalPlace | undefined;
 
   constructor(
     halts: readonly Halt[],
     parts: {
       readonly follow: (go: Go) => void;
       readonly witness: (() => Promise<Words>) | undefined;
-      readonly synchronous: () => readonly number[];
+      readonly synced: () => WalPlace | undefined;
     },
   ) {
     this.#left = [...halts];
     this.#follow = parts.follow;
     this.#witness = parts.witness;
-    this.#synchronous = parts.synchronous;
+    this.#synced = parts.synced;
   }
 
   /** Whether the next halt is here. */
@@ -62,7 +64,7 @@ export class Halts {
     if (halt === undefined) return;
     this.#left.shift();
     const words = this.#witness === undefined ? {} : { words: await this.#witness() };
-    say({ at: "halt", point, synchronous: this.#synchronous(), ...words });
+    say({ at: "halt", point, synced: this.#synced(), ...words });
     if (halt.do === "stand") this.#follow(standUntilTold());
     if (halt.do === "wait") this.#follow(await told());
   }
@@ -73,7 +75,7 @@ export class Halts {
     if (halt === undefined) return;
     if (halt.do === "wait") throw new Error(`nothing can wait at ${point}`);
     this.#left.shift();
-    say({ at: "halt", point, synchronous: this.#synchronous() });
+    say({ at: "halt", point, synced: this.#synced() });
     if (halt.do === "stand") this.#follow(standUntilTold());
   }
 }

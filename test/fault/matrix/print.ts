@@ -47,8 +47,8 @@ export function printTotals(totals: Totals): string {
   ].join("\n");
 }
 
-export function totalsOf(results: Results): Totals {
-  const all = [...results.values()];
+export function totalsOf(results: Iterable<Result>): Totals {
+  const all = [...results];
   const sum = (of: (result: Result) => number) => all.reduce((total, result) => total + of(result), 0);
   return {
     runs: sum((result) => result.runs),
@@ -65,11 +65,13 @@ export function totalsOf(results: Results): Totals {
 export function printWrong(results: Results): string {
   return [...results]
     .filter(([, result]) => !sound(result))
-    .map(([{ row, store, effect }, result]) => {
-      const found = result.says === result.expected ? [] : [`expected \`${result.expected}\`, got \`${result.says}\``];
-      return `${row.id} ${row.says}, ${effect}, ${store}: ${[...found, ...problems(result)].join("; ")}`;
-    })
+    .map(([{ row, store, effect }, result]) => `${row.id} ${row.says}, ${effect}, ${store}: ${whatIsWrong(result)}`)
     .join("\n");
+}
+
+export function whatIsWrong(result: Result): string {
+  const found = result.says === result.expected ? [] : [`expected \`${result.expected}\`, got \`${result.says}\``];
+  return [...found, ...problems(result)].join("; ");
 }
 
 function cellOf(results: Results, row: Row, store: string, effect: string): Result | undefined {

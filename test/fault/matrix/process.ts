@@ -6,6 +6,7 @@ import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import type { Writable } from "node:stream";
 import type { Action, Go, Plan, Said, Words } from "./plan.js";
+import type { Found } from "./promises.js";
 
 export type Halted = Extract<Said, { at: "halt" }>;
 
@@ -58,6 +59,12 @@ export class HostProcess {
   async acted(action: Action["do"]): Promise<string> {
     const said = await this.said((one) => "at" in one && one.at === "acted" && one.action === action);
     return (said as Extract<Said, { at: "acted" }>).error;
+  }
+
+  /** What it finds at its start, where it looks. */
+  async found(): Promise<Found> {
+    const said = await this.said((one) => "at" in one && one.at === "found");
+    return (said as Extract<Said, { at: "found" }>).found;
   }
 
   /** What it says at its end. */

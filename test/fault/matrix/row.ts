@@ -27,6 +27,8 @@ export interface Row {
   readonly known?: boolean;
   /** How long a yes lives here, in milliseconds. @default 60000 */
   readonly ttlMs?: number;
+  /** A host is killed in it, and another goes on. */
+  readonly kills?: boolean;
   readonly run: (world: World) => Promise<Left>;
 }
 

@@ -6,8 +6,10 @@ import type { Halted } from "./process.js";
 import type { Left } from "./row.js";
 import type { Fault, HostOptions, World } from "./world.js";
 
+const QUESTION = "go";
+
 /** A question, and a yes to what is asked. */
-export const ASKED: readonly Action[] = [{ do: "ask", question: "go" }, { do: "yes" }];
+export const ASKED: readonly Action[] = [{ do: "ask", question: QUESTION }, { do: "yes" }];
 
 export interface KillOptions extends Omit<HostOptions, "halts"> {
   readonly fault?: Fault;
@@ -26,14 +28,13 @@ export async function killedAt(world: World, points: readonly string[], options:
   const host = await world.host(actions, { ...more, halts });
   const halted = await host.halted(points[last] as string);
   if (more.fault !== undefined) await world.logged(more.fault.at === "accepted" ? "accepted" : "effect");
-  await host.kill();
-  await world.quiet();
+  await world.kill(host, halted);
   return halted;
 }
 
-/** A new host goes on with the thread. */
+/** A new host goes on with the thread. Where the power went, a question that the thread lost is asked again. */
 export async function goOn(world: World, options: HostOptions = {}): Promise<Left> {
-  const host = await world.host([{ do: "on" }], options);
+  const host = await world.host([{ do: "on", ...(world.losesPower ? { question: QUESTION } : {}) }], options);
   const words = await host.done();
   await host.ended();
   return { words };

@@ -112,12 +112,18 @@ function parsed(text: string): Line | undefined {
   }
 }
 
-/** The SQLite handles that were opened, so that their disk can fail. Call it before anything is opened. */
-export function tapHandles(): readonly Database.Database[] {
+/**
+ * The SQLite handles that were opened, so that their disk can fail. Call it before anything is opened. `opened` is told of
+ * each.
+ */
+export function tapHandles(opened: (db: Database.Database) => void): readonly Database.Database[] {
   const handles = new Set<Database.Database>();
   const { prepare } = Database.prototype;
   Database.prototype.prepare = function (this: Database.Database, source: string) {
-    handles.add(this);
+    if (!handles.has(this)) {
+      handles.add(this);
+      opened(this);
+    }
     return prepare.call(this, source);
   } as typeof prepare;
   return { [Symbol.iterator]: () => handles[Symbol.iterator]() } as unknown as readonly Database.Database[];

@@ -8,7 +8,9 @@ import type { Bundle } from "./bundle.js";
 import { aliasOf, type Effect, toolsOf } from "./effects.js";
 import type { Action } from "./plan.js";
 import type { Halt } from "./points.js";
-import { gone, HostProcess } from "./process.js";
+import { keptBy, losePower, tornStores } from "./power.js";
+import { gone, type Halted, HostProcess } from "./process.js";
+import { broken, promisesIn } from "./promises.js";
 import { type Databases, openStore, type Store } from "./stores.js";
 
 /** Of the seal on answers. */
@@ -33,6 +35,21 @@ export interface HostOptions {
   readonly config?: Readonly<Record<string, unknown>>;
 }
 
+/** A machine that loses its power whenever a host is killed. */
+export interface Power {
+  /** How many transactions the disk keeps of those that need not be there. */
+  readonly keeps: number;
+  readonly copyPages?: number;
+}
+
+/** What a loss of power came to. */
+export interface PowerLost {
+  /** How many transactions need not be there, where the most were lost. */
+  readonly losable: number;
+  /** Promises that were not kept, and stores that SQLite could not make whole again. */
+  readonly broken: readonly string[];
+}
+
 export interface WorldParts {
   readonly bundle: Bundle;
   readonly store: Store;
@@ -40,6 +57,7 @@ export interface WorldParts {
   readonly databases: () => Promise<Databases>;
   /** Rounds of a race. @default as the row has it */
   readonly rounds?: number;
+  readonly power?: Power;
 }
 
 /** A line of the wire: one `tools/call` that was handed to a server's pipe. */
@@ -57,6 +75,10 @@ export class World {
   readonly #parts: WorldParts;
   readonly #hosts: HostProcess[] = [];
   #opened: Readonly<Record<string, string>> | undefined;
+  /** How often the power went. */
+  #losses = 0;
+  #losable = 0;
+  readonly #broken: string[] = [];
 
   constructor(parts: WorldParts) {
     this.#parts = parts;
@@ -77,7 +99,7 @@ export class World {
 
   /** Starts a host process with a thread whose model makes one call. */
   async host(actions: readonly Action[], options: HostOptions = {}): Promise<HostProcess> {
-    const { bundle, effect } = this.#parts;
+    const { bundle, effect, power } = this.#parts;
     const { halts = [], fault, timeoutMs, config = {}, ...rest } = options;
     const env = { SERVER_LOG: this.#logPath, ...(fault ? { FAULT: JSON.stringify(fault) } : {}) };
     const server = { command: process.execPath, args: [bundle.server], protocol: "2025-11-25", env };
@@ -95,10 +117,40 @@ export class World {
       actions,
       halts,
       wirePath: this.#wirePath,
+      ...(power === undefined
+        ? {}
+        : { power: { ...power, promisesPath: this.#promisesPath, looks: this.#losses > 0 } }),
       ...rest,
     });
     this.#hosts.push(host);
+    if (power !== undefined && this.#losses > 0) {
+      const promises = promisesIn(this.#promisesPath);
+      this.#broken.push(...broken(promises, await host.found()));
+    }
     return host;
+  }
+
+  /** Kills a host that stands, and waits until its servers have ended. Where the machine can lose its power, it does so. */
+  async kill(host: HostProcess, { synced }: Halted): Promise<void> {
+    await host.kill();
+    await this.quiet();
+    const { power } = this.#parts;
+    if (power === undefined) return;
+    const kept = keptBy(this.storePath, synced);
+    if (power.keeps === 0) this.#broken.push(...tornStores(this.storePath, kept));
+    losePower(this.storePath, [kept.certain, ...kept.commits].slice(0, power.keeps + 1).at(-1) as number);
+    this.#losses += 1;
+    this.#losable = Math.max(this.#losable, kept.commits.length);
+  }
+
+  /** What came of it that the power went. */
+  get powerLost(): PowerLost {
+    return { losable: this.#losable, broken: this.#broken };
+  }
+
+  /** Whether the machine of this world can lose its power. */
+  get losesPower(): boolean {
+    return this.#parts.power !== undefined;
   }
 
   /** What the server did, by its own log. */
@@ -155,6 +207,10 @@ export class World {
 
   get #logPath(): string {
     return join(this.folder, "server.jsonl");
+  }
+
+  get #promisesPath(): string {
+    return join(this.folder, "promises.jsonl");
   }
 
   get #wirePath(): string {

@@ -1,0 +1,142 @@
+// Which commits of a whole agent are synced before they return. Most checkpoints and bodies of results need not be, because
+// a commit of the ledger to the same file follows before anything leaves the process. Where none follows, they must be.
+//
+// Promises: G4, G5, G6, G7 under a loss of power.
+
+import { join } from "node:path";
+import { END, MessagesValue, START, StateGraph, StateSchema } from "@langchain/langgraph";
+import Database from "better-sqlite3";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { openCheckpointer } from "../../src/adapters/sqlite/checkpointer.js";
+import { createSqliteLedger } from "../../src/adapters/sqlite/ledger.js";
+import type { Ledger } from "../../src/ledger/port.js";
+import { type Agent, bench, type Steps, stdio } from "../support/agent.js";
+import { type Commit, tapCommits } from "./matrix/commits.js";
+
+const b = bench();
+const CALL: Steps = [{ calls: [{ name: "mcp__faults__append", args: { text: "a" }, id: "c1" }] }, { say: "Done." }];
+const CHECKPOINTS = ["checkpoints", "writes"];
+const BODIES = ["bodies", "results"];
+
+let commits: Commit[];
+let untap: () => void;
+const opened: Database.Database[] = [];
+beforeEach(() => {
+  commits = [];
+  untap = tapCommits((commit) => commits.push(commit));
+});
+afterEach(() => {
+  untap();
+  for (const db of opened.splice(0)) db.close();
+});
+
+function start(options: object = {}): Promise<Agent> {
+  const mcpServers = { faults: stdio("faults", { SERVER_LOG: b.logPath() }, { protocol: "2025-11-25" }) };
+  const config = { mcpServers, permissions: { allow: ["mcp__faults__append"] } };
+  return b.start({ config, steps: CALL, options });
+}
+
+/** Another file than the store's. */
+function ownFile(name: string): Database.Database {
+  const db = new Database(join(b.folder(), name));
+  opened.push(db);
+  return db;
+}
+
+/** A run that has ended is gone, whether or not it could say so. */
+const liveness = () => "gone" as const;
+const ownLedger = (db: Database.Database): Ledger => createSqliteLedger(db, { now: Date.now, liveness });
+
+/** Commits to a file that wrote to any of some tables. What was there before the agent ran is not counted. */
+const of = (tables: readonly string[], file = "toolgate.sqlite") =>
+  commits.filter((commit) => commit.path.endsWith(file) && commit.tables.some((table) => tables.includes(table)));
+const levels = (some: readonly Commit[]) => [...new Set(some.map(({ full }) => (full ? "FULL" : "NORMAL")))];
+
+/** One call, and what was committed for it. */
+async function call(agent: Agent): Promise<void> {
+  commits.length = 0;
+  const turn = await agent.ask("go");
+  expect(turn.lines.at(-1)).toBe("ai: Done.");
+  expect(b.log("effect")).toHaveLength(1);
+}
+
+describe("what is synced at once", () => {
+  test("a run of its own syncs what leaves the process, and its checkpoints with it (commit-1, ledger-7)", async () => {
+    await call(await start());
+    expect(of(CHECKPOINTS).length).toBeGreaterThan(5);
+    expect(levels(of(CHECKPOINTS))).toEqual(["NORMAL"]);
+    expect(levels(of(BODIES))).toEqual(["NORMAL"]);
+    expect(commits.filter(({ full }) => full).length).toBeLessThanOrEqual(4);
+    expect(commits.at(-1)).toMatchObject({ full: true, end: { frames: expect.any(Number) } }); // the run's end
+  });
+
+  test("a checkpointer of the host's own, on a file of its own, syncs every checkpoint (checkpointer-3)", async () => {
+    const saver = openCheckpointer(ownFile("own.sqlite"));
+    await call(await start({ checkpointer: saver }));
+    expect(of(CHECKPOINTS)).toEqual([]);
+    expect(of(CHECKPOINTS, "own.sqlite").length).toBeGreaterThan(5);
+    expect(levels(of(CHECKPOINTS, "own.sqlite"))).toEqual(["FULL"]);
+  });
+
+  test("as a part of another graph it ends no run in the ledger, so every checkpoint is synced (checkpointer-3)", async () => {
+    const agent = await start();
+    const outer = new StateGraph(new StateSchema({ messages: MessagesValue }))
+      .addNode("agent", agent.toolgate.graph as never)
+      .addEdge(START, "agent")
+      .addEdge("agent", END)
+      .compile({ checkpointer: agent.toolgate.graph.checkpointer as never });
+    await outer.invoke({ messages: [{ role: "user", content: "go" }] } as never, {
+      configurable: { thread_id: "outer" },
+    });
+    expect(b.log("effect")).toHaveLength(1);
+    expect(of(CHECKPOINTS).length).toBeGreaterThan(5);
+    expect(levels(of(CHECKPOINTS))).toEqual(["FULL"]);
+  });
+
+  test("with a ledger of the caller's own, results and checkpoints are synced at once (checkpointer-3)", async () => {
+    await call(await start({ ledger: ownLedger(ownFile("ledger.sqlite")) }));
+    expect(of(CHECKPOINTS).length).toBeGreaterThan(5);
+    expect(levels(of(CHECKPOINTS))).toEqual(["FULL"]);
+    expect(of(BODIES).length).toBeGreaterThan(0);
+    expect(levels(of(BODIES))).toEqual(["FULL"]);
+  });
+
+  test("what is written to a thread from outside of a run is synced at once (checkpointer-3)", async () => {
+    const agent = await start();
+    await call(agent);
+    commits.length = 0;
+    const messages = [{ role: "user", content: "by hand" }];
+    await agent.toolgate.graph.updateState({ configurable: { thread_id: "t1" } }, { messages } as never);
+    expect(of(CHECKPOINTS).length).toBeGreaterThan(0);
+    expect(levels(of(CHECKPOINTS))).toEqual(["FULL"]);
+  });
+});
+
+describe("a run whose end cannot be stored", () => {
+  /** An agent whose ledger's disk takes no writes while a run gives its thread back. */
+  async function failing() {
+    const db = ownFile("ledger.sqlite");
+    const ledger = ownLedger(db);
+    const disk = { fails: true };
+    const leave: Ledger["leave"] = async (...args) => {
+      if (disk.fails) db.pragma("query_only = ON");
+      await ledger.leave(...args).finally(() => db.pragma("query_only = OFF"));
+    };
+    return { agent: await start({ ledger: { ...ledger, leave } }), disk };
+  }
+
+  test("fails with `store_failed`, and the thread can be run again (held-6)", async () => {
+    const { agent, disk } = await failing();
+    await expect(agent.ask("go")).rejects.toMatchObject({ code: "store_failed" });
+    expect(b.log("effect")).toHaveLength(1);
+    disk.fails = false;
+    expect((await agent.ask(undefined)).lines.at(-1)).toBe("ai: Done.");
+    expect(b.log("effect")).toHaveLength(1);
+  });
+
+  test("keeps the error that it had failed with before (held-6)", async () => {
+    const { agent } = await failing();
+    await expect(agent.resume({ decisions: {} })).rejects.toMatchObject({ code: "already_decided" });
+    await expect(agent.ask(undefined)).rejects.toMatchObject({ code: "empty_question" });
+  });
+});
