@@ -77,7 +77,7 @@ export async function storeOutcome(
   insist = insistence(ports),
 ): Promise<void> {
   const stored = await insist(() => ports.ledger.settle({ operationId: operation.id, fence, ...settlement }));
-  if (!stored) throw takenOver(operation);
+  if (!stored) throw operationTakenOver(operation);
 }
 
 /** What the evidence means; the body is stored with it. (settle-call-1, settle-call-2) */
@@ -125,7 +125,7 @@ export function isStoreFailure(error: unknown): error is ToolgateError {
 }
 
 /** Another host took over: nothing more is sent or stored for this operation. */
-export function takenOver({ alias }: Operation): ToolgateError {
+export function operationTakenOver({ alias }: Operation): ToolgateError {
   return new ToolgateError(
     "already_running",
     `another host took \`${alias}\` over`,

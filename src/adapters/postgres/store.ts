@@ -13,7 +13,7 @@ import { StatementError } from "./connection.js";
 import { type Header, type Image, imageOf } from "./image.js";
 import { KeyedMutex } from "./keyed-mutex.js";
 import { keys, ownerKey } from "./keys.js";
-import { loading, NOW, type Part, type Statement } from "./load.js";
+import { loading, NOW, type Part, type Statement } from "./loading.js";
 import { Memo } from "./memo.js";
 import { saving } from "./save.js";
 
