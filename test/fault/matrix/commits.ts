@@ -3,7 +3,7 @@
 // file at that very moment, its commit may be told as one of this process.
 
 import Database from "better-sqlite3";
-import { readWalIndex, type WalPlace } from "./wal.js";
+import { type WalPlace, walIndexReader } from "./wal.js";
 
 export interface Commit {
   /** The database file. */
@@ -31,6 +31,7 @@ const WRITES = /\b(?:INTO|UPDATE|DELETE\s+FROM)\s+(\w+)/gi;
 export function tapCommits(told: (commit: Commit) => void): () => void {
   const undo: (() => void)[] = [];
   const written = new WeakMap<Database.Database, Set<string>>();
+  const readIndex = walIndexReader();
   let asking = false; // the question for the level is a statement, too
 
   const around = ({ source, database: db }: Statement, run: () => unknown): unknown => {
@@ -39,10 +40,10 @@ export function tapCommits(told: (commit: Commit) => void): () => void {
     written.set(db, tables);
     for (const [, table] of source.matchAll(WRITES)) tables.add(table as string);
     if (db.inTransaction && !ENDS.test(source)) return run();
-    const before = readWalIndex(db.name);
+    const before = readIndex(db.name);
     const result = run();
     if (db.inTransaction) return result;
-    const end = readWalIndex(db.name);
+    const end = readIndex(db.name);
     const moved = end !== undefined && (end.frames !== before?.frames || end.salts !== before.salts);
     if (moved)
       told({
