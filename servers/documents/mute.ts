@@ -3,7 +3,8 @@
 //   documents-mute-1. The log holds no grant: not the field's value, and nothing that looks like one, wherever a client
 //                     put it.
 //
-// Arguments that are too long or too deep to be searched for a grant are left out of the log line; the event itself is logged.
+// Arguments that are too long or too deep to be searched for a grant are left out of the log line; the event itself is
+// logged.
 
 import type { ServerEvent, ServerLog } from "../log.js";
 
