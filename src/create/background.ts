@@ -5,7 +5,7 @@ export interface Background {
   readonly add: (work: Promise<unknown>, operationId: string) => void;
   /** Resolves once this process waits for nothing more about the operation. */
   readonly quiet: (operationId: string) => Promise<void>;
-  /** Resolves once everything that was added by now has ended. */
+  /** Resolves once everything has ended, what is added in the meantime included. */
   readonly allQuiet: () => Promise<void>;
 }
 
@@ -20,7 +20,7 @@ export function createBackground(): Background {
       await pending.get(operationId);
     },
     allQuiet: async () => {
-      await Promise.allSettled([...pending.values()]);
+      while (pending.size > 0) await Promise.allSettled([...pending.values()]); // a call that ends may still be listened for
     },
   };
 }

@@ -24,3 +24,9 @@ export async function takeEvery(steps: readonly (() => unknown)[]): Promise<void
   }
   if (failures.length > 0) throw failures[0];
 }
+
+/** Waits for all of them, also when one fails, and then throws the first failure. */
+export async function endAll(work: readonly Promise<unknown>[]): Promise<void> {
+  await Promise.allSettled(work);
+  await Promise.all(work);
+}

@@ -28,11 +28,15 @@ export interface LedgerStore {
   readonly close: () => Promise<void>;
 }
 
-/**
- * `itsLedger`: runs hold their threads in the store's own ledger, so its checkpointer can ask whose a thread is. Throws
- * `store_failed` and `store_version`.
- */
-export async function openStores(config: Config, deps: LedgerDeps, itsLedger: boolean): Promise<Stores> {
+/** What of the store is used; in the place of the rest the caller brings something of its own. */
+export interface Used {
+  /** Runs hold their threads in the store's ledger, so its checkpointer can ask whose a thread is. */
+  readonly ledger: boolean;
+  readonly checkpointer: boolean;
+}
+
+/** Throws `store_failed` and `store_version`. */
+export async function openStores(config: Config, deps: LedgerDeps, used: Used): Promise<Stores> {
   switch (config.store.kind) {
     case "memory": {
       const { createMemoryResults } = await import("../adapters/memory/results.js");
@@ -44,10 +48,10 @@ export async function openStores(config: Config, deps: LedgerDeps, itsLedger: bo
       };
     }
     case "sqlite":
-      return openSqlite(config.store.path, deps, itsLedger);
+      return openSqlite(config.store.path, deps, used);
     case "postgres": {
       const { openPostgres } = await import("../adapters/postgres/open.js");
-      return openPostgres(config.store.url, deps, { fenced: itsLedger, prepared: config.store.prepared });
+      return openPostgres(config.store.url, deps, { fenced: used.ledger, prepared: config.store.prepared });
     }
   }
 }
@@ -70,14 +74,14 @@ export async function openLedger(config: Config, deps: LedgerDeps): Promise<Ledg
   }
 }
 
-async function openSqlite(folder: string, deps: LedgerDeps, itsLedger: boolean): Promise<Stores> {
+async function openSqlite(folder: string, deps: LedgerDeps, used: Used): Promise<Stores> {
   const { openCheckpointer } = await import("../adapters/sqlite/checkpointer.js");
   const { createSqliteResults } = await import("../adapters/sqlite/results.js");
   const db = openDatabase(folder);
   return closedOnFailure(db, () => ({
-    ledger: createSqliteLedger(db, deps),
-    results: createSqliteResults(db, itsLedger ? "kill" : "power-loss"),
-    checkpointer: openCheckpointer(db, itsLedger ? sqliteHolds(db) : undefined),
+    ledger: createSqliteLedger(db, deps, used.checkpointer ? "same file" : "elsewhere"),
+    results: createSqliteResults(db, used.ledger ? "kill" : "power-loss"),
+    checkpointer: openCheckpointer(db, used.ledger ? sqliteHolds(db) : undefined),
     close: async () => void db.close(),
   }));
 }

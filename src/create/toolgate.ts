@@ -17,9 +17,10 @@ import { recordsOf } from "../report/records.js";
 import { type Background, createBackground } from "./background.js";
 import { newId, secretOf } from "./chance.js";
 import { type Configured, configure } from "./configure.js";
-import { once, takeEvery } from "./once.js";
+import { endAll, once, takeEvery } from "./once.js";
 import type { Toolgate, ToolgateOptions } from "./options.js";
 import { createOwners, type Owners } from "./owners.js";
+import { withoutSecretsInPrint } from "./print.js";
 import { openStores, type Stores } from "./stores.js";
 import { after, every, pause } from "./timers.js";
 
@@ -28,17 +29,18 @@ export type OpenServers = (config: Config, deps: McpDeps) => Servers;
 
 const overMcp: OpenServers = (config, deps) => createServers(config.mcpServers, deps);
 
-/** Puts the agent together. Starts no server; the first `discover` does. Throws the errors of `loadConfig`, and `store_failed`. */
+/** Puts the agent together. Starts no server; the first `discover` does. Throws the errors of `loadConfig`, `store_failed` and `store_version`. */
 export async function createToolgate(options: ToolgateOptions): Promise<Toolgate> {
   return assembleToolgate(options, overMcp);
 }
 
-/** The same over any way to reach the servers. */
+/** The same, with servers that are reached in a way of the caller's. */
 export async function assembleToolgate(options: ToolgateOptions, openServers: OpenServers): Promise<Toolgate> {
   const configured = await configure(options);
   const owners = createOwners(options.machine);
   const deps = { now: options.now ?? Date.now, liveness: owners.liveness };
-  const stores = await openStores(configured.config, deps, options.ledger === undefined);
+  const used = { ledger: options.ledger === undefined, checkpointer: options.checkpointer === undefined };
+  const stores = await openStores(configured.config, deps, used);
   try {
     return connectRooms(options, configured, stores, owners, openServers);
   } catch (error) {
@@ -60,7 +62,7 @@ function connectRooms(
   const { servers, checker } = ports; // what was opened here is closed here
   const graph = buildGraph(ports, options.checkpointer ?? stores.checkpointer);
   const stateOf = (threadId: string) => graph.getState({ configurable: { thread_id: threadId } });
-  return {
+  return withoutSecretsInPrint({
     graph,
     ledger: recordsOf(ports, shownBy(graph)),
     config,
@@ -73,17 +75,17 @@ function connectRooms(
     },
     close: once(() =>
       takeEvery([
-        () => Promise.all([servers.close(), background.allQuiet()]),
+        () => endAll([servers.close(), background.allQuiet()]),
         () => checker.close(),
         () => stores.ledger.close(),
         () => stores.close(),
         () => owners.end(),
       ]),
     ),
-  };
+  });
 }
 
-/** What the heads of threads show, by the graph. */
+/** Reads from the newest checkpoint of a thread which calls it is showing. */
 export function shownBy(graph: Toolgate["graph"]): ShownCalls {
   return async (threadId) => {
     const state = await graph.getState({ configurable: { thread_id: threadId } });

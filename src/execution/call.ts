@@ -10,15 +10,15 @@
 //   call-order-3. Calls keep their order: neighbouring reads run side by side, a write waits for everything before it.
 //   call-order-4. After an unknown write later writes of the batch are `rejected (halted)`; later reads still run (G7).
 //   call-order-5. A cancelled run begins nothing more; what is in flight is settled. A write in flight is never cancelled.
-//   call-order-6. An operation is held from before its claim until it is settled, or until nobody waits for its late answer
-//                 any more; also when a sibling fails.
+//   call-order-6. An operation is held from before its claim until it is settled and nobody waits for its late answer any
+//                 more. The failure of a call beside it changes nothing of that.
 
 import { type Digest, haltedOutcome, type Operation, type Outcome, type ResultRef } from "../contracts/index.js";
 import type { Batch, BatchCall } from "../gate/batch.js";
 import type { Claim } from "../ledger/port.js";
 import { callEvent } from "./events.js";
 import type { ExecutionPorts, Run } from "./ports.js";
-import { alreadyRunning, begin, claim, type Refused, refuse, refuseWhatMoved } from "./prepare.js";
+import { alreadyRunning, begin, claim, type Refused, refuse, refuseWhatMoved, unavailable } from "./prepare.js";
 import { type Dispatch, dispatchOf } from "./send.js";
 import { listen, type SettlePorts, settle, storeOutcome } from "./settle.js";
 
@@ -51,7 +51,7 @@ export async function callTools(ports: ExecutionPorts, batch: Batch, run: Run): 
     const granted = await claim(ports, batch, ready, run);
     if (granted.kind === "ask") return granted;
     if (granted.kind === "unrecorded") {
-      for (const { operation } of ready) run.lease.release(operation.id); // or nobody could refuse what may be claimed
+      for (const { operation } of ready) run.lease.release(operation.id); // the claim may be stored although it failed; while it is held, `refuse` would skip it
       const unrecorded = ready.map((call): Refused => ({ call, outcome: granted.outcome }));
       await refuse(ports, batch, unrecorded, run);
       return { kind: "called", results: [...moved, ...unrecorded].map(resultOf) };
@@ -137,6 +137,7 @@ async function callOne(
   const { operation, terms } = dispatch;
   const begun = await begin(ports, dispatch); // call-order-1
   if (begun.kind !== "dispatching") return { operationId: operation.id, outcome: begun.outcome };
+  if (run.signal?.aborted) return cancelOne(ports, dispatch); // call-order-5
   run.tell(callEvent("sent", operation));
   const call = dispatch.send(terms.effect === "read" ? run.signal : undefined, run.lease.valid); // call-order-2, call-order-5
   const evidence = await call.evidence;
@@ -148,6 +149,13 @@ async function callOne(
   }
   run.tell(callEvent("settled", operation, settled.outcome));
   return { operationId: operation.id, ...settled };
+}
+
+/** The run was cancelled while `dispatching` was stored: nothing leaves. */
+async function cancelOne(ports: SettlePorts, dispatch: Dispatch): Promise<CallResult> {
+  const outcome = unavailable("the run was cancelled before the call was sent");
+  await storeOutcome(ports, dispatch, { outcome, sent: false });
+  return { operationId: dispatch.operation.id, outcome };
 }
 
 /** call-order-4 */

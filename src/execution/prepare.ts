@@ -3,7 +3,8 @@
 //
 //   prepare-1. Connecting and verifying come before the claim. What fails there was never dispatched, and a yes stays unused.
 //   prepare-2. A write waits until the checkpoint that it runs from is stored, and is refused where that never happens.
-//   prepare-3. A claim that the ledger could not record runs nothing: its calls are `unavailable`, and a yes stays unused.
+//   prepare-3. A claim that the ledger could not record runs nothing, and a yes stays unused. Its calls are `unavailable`; where
+//              not even that can be recorded, the run fails with `store_failed` and can be run again.
 //   prepare-4. What could not be marked `dispatching` is not sent.
 
 import { type Digest, LOCAL, type Outcome, rejected, ToolgateError } from "../contracts/index.js";
@@ -70,7 +71,7 @@ async function definitionsMoved(ports: ExecutionPorts, batch: Batch, calls: read
   return (await Promise.all([...byServer].map(([server, own]) => movedAt(ports, batch, server, own)))).flat();
 }
 
-/** One listing for all of a server's calls in the batch; without one, what it listed last is what counts. */
+/** Lists the server at most once per batch. Where no call needs a fresh list, its last list is used. */
 async function movedAt(
   ports: ExecutionPorts,
   batch: Batch,
@@ -92,7 +93,7 @@ async function movedAt(
       return [{ call, outcome: unavailable(message) }];
     }
     const digest = digests?.get(call.entry?.tool ?? "");
-    if (digest === call.entry?.digest) return [];
+    if (digest !== undefined && digest === call.entry?.digest) return [];
     const what = digest === undefined ? "no longer lists this tool" : "has changed this tool's definition";
     const message = `${server} ${what} since it was shown to you; it was not run`;
     return [{ call, outcome: rejected("drift", "drift", message) }];
@@ -156,7 +157,7 @@ export async function begin(
   }
 }
 
-/** A call of which nothing left. */
+/** The outcome of a call that was never sent. */
 export function unavailable(message: string): Outcome {
   return { status: "unavailable", reason: "not_sent", by: "host", message };
 }

@@ -71,7 +71,9 @@ function send(
     },
     (error: unknown) => nothingSent(`no grant could be made: ${(error as Error).message}`),
   );
-  return { evidence: sent.then(({ evidence }) => evidence), late: sent.then(({ late }) => late) };
+  const late = sent.then((call) => call.late);
+  late.catch(() => undefined); // told by `evidence`
+  return { evidence: sent.then((call) => call.evidence), late };
 }
 
 function sendRemote(
@@ -177,7 +179,7 @@ async function outputProblem(
   if (isError === true) return undefined;
   if (structuredContent === undefined) return "the result lacks the structured content its tool declares";
   const verdict = await ports.checker.check(sha256(`${entry.digest} output`), entry.outputSchema, structuredContent);
-  if (verdict.valid || "unusable" in verdict) return undefined; // a schema nobody can check objects to nothing
+  if (verdict.valid || "unusable" in verdict) return undefined; // where the schema cannot be checked, the result passes
   return `the result breaks the output schema its tool declares: ${verdict.problems.join("; ")}`;
 }
 

@@ -23,7 +23,10 @@ import type { Dispatch } from "./send.js";
 
 /** Milliseconds between two tries to store an outcome. */
 const RETRY_MS = 250;
-/** Milliseconds after which no more try is begun: a store that comes back within it has lost nothing. */
+/**
+ * Milliseconds after which no more try is begun. The lease ends sooner where it cannot be renewed: another host may then
+ * have taken the operation over, and its outcome stays unknown.
+ */
 const INSIST_MS = 30_000;
 /** Bytes of a server's words in an outcome; the whole answer is in the result store. */
 const MESSAGE_BYTES = 2_000;

@@ -52,10 +52,13 @@ function proposalMethods({
     putSnapshot: async (snapshot) => {
       const known = await read(readSets.snapshot(snapshot.id), ({ tables }) => tables.hasSnapshot(snapshot.id));
       if (known) return; // the usual case writes nothing
-      await write("kill", readSets.nothing, ({ tables }) => tables.addSnapshot(snapshot));
+      await write("power-loss", readSets.nothing, ({ tables }) => tables.addSnapshot(snapshot));
     },
     snapshot: (id) => read(readSets.snapshot(id), ({ tables }) => tables.snapshot(id)),
-    propose: (record, run) => write("kill", readSets.propose(record), (tx) => propose(tx, record, run)),
+    propose: (record, run) => {
+      const survives = run === undefined ? "power-loss" : "kill"; // without a run it is a part of another graph
+      return write(survives, readSets.propose(record), (tx) => propose(tx, record, run));
+    },
     proposal: (proposalId) => read(readSets.proposal(proposalId), ({ tables }) => tables.proposal(proposalId)),
     modelRequests: (threadId, turnId) =>
       read(readSets.requests(threadId, turnId), ({ tables }) => tables.modelRequests(threadId, turnId)),

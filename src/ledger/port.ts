@@ -13,7 +13,8 @@
 //             what stands.
 //   ledger-7. When a method that writes has returned, what it wrote survives SIGKILL. What `begin`, `settle`, `settleLate`,
 //             `answer`, `ask`, `resolve`, `readBack`, `refuse`, `sweep`, `unknowns` and `leave` wrote, and everything written
-//             before it, also survives a loss of power.
+//             before it, also survives a loss of power. Where checkpoints are kept in another place than the ledger, so does
+//             what they name: `putSnapshot` always, and `propose` where it is told of no run or the store is told so.
 //   ledger-8. A thread is held by one run at a time. While it is, no other run proposes, asks, claims, begins or refuses in it.
 //
 // Every store passes `test/conformance/ledger.ts`. Times are epoch milliseconds of the store's clock where it has one,

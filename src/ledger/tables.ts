@@ -62,7 +62,8 @@ export type Rule<T> = (tables: Tables) => T;
 
 /**
  * What a transaction outlives as soon as it is acknowledged. A transaction that survives a loss of power makes every
- * earlier one of its store survive it, too; so only those need it after which something leaves the process.
+ * earlier one of its store survive it, too; so it is needed only where something outside acts on what was stored:
+ * a send, or an answer that was acknowledged.
  */
 export type Survives = "kill" | "power-loss";
 

@@ -207,7 +207,7 @@ export function resolved(row: SettledRow, resolution: NonNullable<SettledRow["re
 
 /**
  * A row whose outcome is unknown, with what a read-back found: settled, or still unknown with one more piece of evidence.
- * While the sender may still get its answer, `did_not_happen` is as little taken from a server as from a person.
+ * While the sender may still get its answer, `did_not_happen` is accepted from nobody, neither a server nor a person.
  */
 export function readBackAs(row: SettledRow, readBack: ReadBack, watch: Watch): SettledRow {
   const evidence = { attempted: true, how: "host_gone", ...row.outcome.evidence, readBack };

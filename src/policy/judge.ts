@@ -98,12 +98,10 @@ export function judge(
     if (outcome) return { kind: "refuse", operation, outcome };
 
     const earlier = guardHits(call, standing, earlierInBatch);
-    if (earlier.length > 0 && call.repeat === "deny" && repeatsOf(call, standing, earlierInBatch).length > 0) {
-      return {
-        kind: "refuse",
-        operation,
-        outcome: rejected("denied", "policy", `an identical write was made before: ${named(earlier)}`),
-      };
+    const identicalBefore = call.repeat === "deny" ? repeatsOf(call, standing, earlierInBatch) : [];
+    if (operation.effect === "write" && identicalBefore.length > 0) {
+      const message = `an identical write was made before: ${named(identicalBefore)}`;
+      return { kind: "refuse", operation, outcome: rejected("denied", "policy", message) };
     }
     if (operation.effect === "write") {
       const identical = earlierInBatch.get(writeKey(operation)) ?? [];
@@ -162,12 +160,12 @@ function budgetRefusal(over: string | undefined): Outcome | undefined {
   return over === undefined ? undefined : rejected("budget", "budget", `${over}; it was not run`);
 }
 
-/** Whether the call was sent already. The claim decides about it; it neither pays again nor is it asked about again. */
+/** Whether the call was sent already, or may have been: then the turn has paid for it. What becomes of it the claim decides. */
 function inHand(call: CallFacts): boolean {
   return call.row !== undefined && call.row.state !== "proposed" && call.row.sent;
 }
 
-/** Decided as the claim decides it, because a question about a row that no claim takes could never be answered. */
+/** The same test as the claim's: if a person were asked about a row that the claim does not take, the answer could never be used. */
 function retriable(row: OperationRow, operation: Operation): boolean {
   return isRetriable(row, row.operation.effect === "write" || operation.effect === "write");
 }

@@ -5,7 +5,7 @@
 //   pattern-1. A pattern is matched against a server and a tool. The server is found by comparing the text with the configured
 //              names, never by splitting it at `__`, because names may hold any separator.
 //   pattern-2. A narrow pattern permits something. It needs one literal server, and its glob must cover both the tool's own
-//              name and its mapped name, so that no name that nobody sees lets a tool in.
+//              name and its mapped name, so that a name which nobody sees cannot let a tool in.
 //   pattern-3. A wide pattern restricts something. It applies to every literal server that its text can name or, when it names
 //              none, to every server that its stars can cover. It is enough that it covers one of the tool's two names.
 //   pattern-4. A text that can match nothing is reported as a problem.

@@ -84,7 +84,7 @@ export function decide(policy: Policy, target: Target, args: JsonObject): Decisi
   return { kind: policy.fallback, rules: [], reason: "no rule matches this call" }; // policy-3
 }
 
-/** Rules that match no tool of their servers, as far as all of these are connected. */
+/** Rules that match no tool. A rule is looked at only when every server that it can match is connected. */
 export function unmatchedRules(
   policy: Policy,
   tools: readonly Target[],
@@ -103,7 +103,7 @@ function applies(rule: Rule, target: Target, args: JsonObject, builtIn: boolean)
 }
 
 function readRule(kind: DecisionKind, text: string, context: PolicyContext): Rule | Finding {
-  const parts = /^([^()]*)(?:\((.*)\))?$/s.exec(text);
+  const parts = text.includes(")(") ? null : /^([^()]*)(?:\((.*)\))?$/s.exec(text); // two groups are no `(a:x, b:y)`
   const tests = parts?.[2] === undefined ? [] : readTests(parts[2]);
   if (parts === null || tests === undefined) {
     return problem("rule_malformed", kind, text, "has an argument test that is not `(param:glob, …)`");

@@ -234,7 +234,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       expect(await rowOf(at, save)).toMatchObject({ fence: 2, attempt: 1, sent: true });
     });
 
-    it("a read left in dispatching by a dead owner runs again (ledger-1)", async () => {
+    it("a read left in dispatching by a dead owner runs again (ledger-1) (transition-1)", async () => {
       const at = await fresh();
       const load = read();
       await send(at, load);
@@ -278,7 +278,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
   });
 
   describe(`${name}: threads`, () => {
-    it("an operation of another thread or scope is refused, and the true thread's is not touched (ledger-2)", async () => {
+    it("an operation of another thread or scope is refused, and the true thread's is not touched (ledger-2) (claim-1)", async () => {
       const at = await fresh();
       const save = operation();
       await propose(at, [save]);
@@ -545,7 +545,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
   describe(`${name}: verdicts`, () => {
     const asked = operation({ decision: "ask" });
 
-    it("an ask without a verdict claims nothing of its batch (ledger-2)", async () => {
+    it("an ask without a verdict claims nothing of its batch (ledger-2) (claim-2)", async () => {
       const at = await fresh();
       const load = read({ index: 1 });
       expect(await at.ledger.claim(batch([load, asked]))).toEqual({ kind: "ask", operationIds: [asked.id] });

@@ -301,6 +301,22 @@ describe("a cancelled run (call-order-5)", () => {
     expect(made.released).toEqual(["write 0", "write 1", "read 2"]);
   });
 
+  test("sends nothing when it is cancelled while `dispatching` is stored", async () => {
+    const stop = new AbortController();
+    const cancelling = (ledger: Ledger): Ledger => ({
+      ...ledger,
+      begin: async (id, fence) => {
+        const begun = await ledger.begin(id, fence);
+        stop.abort();
+        return begun;
+      },
+    });
+    const made = await rig([write(0)], () => once(ANSWERED), cancelling);
+    await made.go({ signal: stop.signal });
+    expect(made.sent).toEqual([]);
+    expect(await stands(made.at, write(0))).toBe("unavailable (not_sent) by host");
+  });
+
   test("cancels reads in flight; a write is never given the signal", async () => {
     const stop = new AbortController();
     const made = await rig([look(0), write(1)], () => once(ANSWERED));

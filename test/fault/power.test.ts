@@ -189,5 +189,8 @@ describe("promises that the next host must keep", () => {
     expect(broken([settled], found({ rows: [row] }))).toEqual([]);
     expect(broken([settled], found({ rows: [{ ...row, outcome: { status: "result_unknown" } }] }))).toHaveLength(1);
     expect(broken([settled], found({ rows: [{ ...row, state: "dispatching" }] }))).toHaveLength(1);
+    const unknown: Promised = { ...settled, status: "result_unknown" };
+    expect(broken([unknown], found({ rows: [row] }))).toEqual([]);
+    expect(broken([unknown], found({ rows: [{ ...row, state: "dispatching" }] }))).toHaveLength(1);
   });
 });

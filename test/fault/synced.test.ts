@@ -4,7 +4,7 @@
 // Promises: G4, G5, G6, G7 under a loss of power.
 
 import { join } from "node:path";
-import { END, MessagesValue, START, StateGraph, StateSchema } from "@langchain/langgraph";
+import { type BaseCheckpointSaver, END, MessagesValue, START, StateGraph, StateSchema } from "@langchain/langgraph";
 import Database from "better-sqlite3";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { openCheckpointer } from "../../src/adapters/sqlite/checkpointer.js";
@@ -52,11 +52,38 @@ const of = (tables: readonly string[], file = "toolgate.sqlite") =>
   commits.filter((commit) => commit.path.endsWith(file) && commit.tables.some((table) => tables.includes(table)));
 const levels = (some: readonly Commit[]) => [...new Set(some.map(({ full }) => (full ? "FULL" : "NORMAL")))];
 
+/** What of the ledger the state of a thread names. */
+const NAMED = ["snapshots", "model_requests"];
+
+/** Of some commits to one file, those that need not be on the disk when one of some others, to another file, is. */
+function unsyncedAt(others: readonly Commit[], some: readonly Commit[]): Commit[] {
+  const at = (commit: Commit) => commits.indexOf(commit);
+  return some.filter((commit) => {
+    const next = others.find((other) => at(other) > at(commit));
+    const synced = commits.find((one) => one.path === commit.path && one.full && at(one) >= at(commit));
+    return next !== undefined && (synced === undefined || at(synced) > at(next));
+  });
+}
+
 /** One call, and what was committed for it. */
 async function call(agent: Agent): Promise<void> {
   commits.length = 0;
   const turn = await agent.ask("go");
   expect(turn.lines.at(-1)).toBe("ai: Done.");
+  expect(b.log("effect")).toHaveLength(1);
+}
+
+/** The same, where the agent is a part of another graph. */
+async function callWithin(agent: Agent, checkpointer: BaseCheckpointSaver): Promise<void> {
+  const outer = new StateGraph(new StateSchema({ messages: MessagesValue }))
+    .addNode("agent", agent.toolgate.graph as never)
+    .addEdge(START, "agent")
+    .addEdge("agent", END)
+    .compile({ checkpointer });
+  commits.length = 0;
+  await outer.invoke({ messages: [{ role: "user", content: "go" }] } as never, {
+    configurable: { thread_id: "outer" },
+  });
   expect(b.log("effect")).toHaveLength(1);
 }
 
@@ -66,7 +93,7 @@ describe("what is synced at once", () => {
     expect(of(CHECKPOINTS).length).toBeGreaterThan(5);
     expect(levels(of(CHECKPOINTS))).toEqual(["NORMAL"]);
     expect(levels(of(BODIES))).toEqual(["NORMAL"]);
-    expect(commits.filter(({ full }) => full).length).toBeLessThanOrEqual(4);
+    expect(commits.filter(({ full }) => full).length).toBeLessThanOrEqual(5);
     expect(commits.at(-1)).toMatchObject({ full: true, end: { frames: expect.any(Number) } }); // the run's end
   });
 
@@ -78,19 +105,28 @@ describe("what is synced at once", () => {
     expect(levels(of(CHECKPOINTS, "own.sqlite"))).toEqual(["FULL"]);
   });
 
+  test("a checkpoint in another file names no snapshot and no proposal that a loss of power may take (ledger-7)", async () => {
+    await call(await start({ checkpointer: openCheckpointer(ownFile("own.sqlite")) }));
+    expect(of(NAMED).map(({ tables }) => NAMED.filter((name) => tables.includes(name)))).toEqual([
+      ["snapshots"],
+      ["model_requests"],
+      ["model_requests"],
+    ]);
+    expect(unsyncedAt(of(CHECKPOINTS, "own.sqlite"), of(NAMED))).toEqual([]);
+  });
+
   test("as a part of another graph it ends no run in the ledger, so every checkpoint is synced (checkpointer-3)", async () => {
     const agent = await start();
-    const outer = new StateGraph(new StateSchema({ messages: MessagesValue }))
-      .addNode("agent", agent.toolgate.graph as never)
-      .addEdge(START, "agent")
-      .addEdge("agent", END)
-      .compile({ checkpointer: agent.toolgate.graph.checkpointer as never });
-    await outer.invoke({ messages: [{ role: "user", content: "go" }] } as never, {
-      configurable: { thread_id: "outer" },
-    });
-    expect(b.log("effect")).toHaveLength(1);
+    await callWithin(agent, agent.toolgate.graph.checkpointer as BaseCheckpointSaver);
     expect(of(CHECKPOINTS).length).toBeGreaterThan(5);
     expect(levels(of(CHECKPOINTS))).toEqual(["FULL"]);
+  });
+
+  test("as a part of a graph whose checkpoints are in another file, these name nothing that can be lost (ledger-7)", async () => {
+    await callWithin(await start(), openCheckpointer(ownFile("own.sqlite")));
+    expect(levels(of(CHECKPOINTS, "own.sqlite"))).toEqual(["FULL"]);
+    expect(of(NAMED)).toHaveLength(3);
+    expect(unsyncedAt(of(CHECKPOINTS, "own.sqlite"), of(NAMED))).toEqual([]);
   });
 
   test("with a ledger of the caller's own, results and checkpoints are synced at once (checkpointer-3)", async () => {

@@ -57,7 +57,7 @@ describe("approval", () => {
   });
 
   // Of several calls that waited for a person only the first was shown.
-  test("everything that needs a yes is one question, nothing runs before it is answered", async () => {
+  test("everything that needs a yes is one question, nothing runs before it is answered (approval-node-1)", async () => {
     const agent = await start([
       { calls: [status("c0"), trigger("a", "c1"), trigger("b", "c2"), trigger("c", "c3")] },
       DONE,
@@ -70,7 +70,7 @@ describe("approval", () => {
     expect(turn.report.status).toBe("done");
   });
 
-  test("partial answers: each is kept, the rest is asked again, the batch runs when it is complete", async () => {
+  test("partial answers: each is kept, the rest is asked again, the batch runs when it is complete (execute-1)", async () => {
     const agent = await start([{ calls: [trigger("a", "c1"), trigger("b", "c2")] }, DONE]);
     const question = await agent.ask("deploy");
     const [first, second] = asked(question) as [Question["actionRequests"][0], Question["actionRequests"][0]];
@@ -97,7 +97,7 @@ describe("approval", () => {
   });
 
   // Answers were matched by their position and only their number was checked; other shapes took other ways.
-  test("whatever is not a clear answer asks again with a reason and never means yes", async () => {
+  test("whatever is not a clear answer asks again with a reason and never means yes (approval-node-3)", async () => {
     const agent = await start([{ calls: [trigger("a", "c1"), trigger("b", "c2")] }, DONE]);
     let question = await agent.ask("deploy");
     const [one] = asked(question) as [Question["actionRequests"][0]];
@@ -203,7 +203,7 @@ describe("approval", () => {
     expect(effects()).toBe(0);
   });
 
-  test("an answer given outside the run counts when the thread goes on without one", async () => {
+  test("an answer given outside the run counts when the thread goes on without one (approval-node-4)", async () => {
     const agent = await start([{ calls: [trigger("a", "c1")] }, DONE]);
     const question = await agent.ask("deploy");
     await agent.toolgate.ledger.answer(
@@ -217,7 +217,7 @@ describe("approval", () => {
   });
 
   // Edits of arguments were not honoured; only a plain yes worked.
-  test("an edit is what is sent; the original stays in the ledger; the message has the edited arguments", async () => {
+  test("an edit is what is sent; the original stays in the ledger; the message has the edited arguments (batch-2)", async () => {
     const agent = await start([{ calls: [trigger("a", "c1")] }, DONE]);
     const question = await agent.ask("deploy");
     const edit = { type: "edit", editedAction: { name: "mcp__deploy__trigger", args: { environment: "b" } } };
@@ -257,7 +257,7 @@ describe("approval", () => {
   });
 
   // A message typed while a question was open started a new run instead of answering it.
-  test("a new message withdraws the question; nothing runs; the history is one a provider accepts (G8)", async () => {
+  test("a new message withdraws the question; nothing runs; the history is one a provider accepts (discover-1) (G8)", async () => {
     const agent = await start([{ calls: [trigger("a", "c1"), status("c2")] }, { say: "Hello." }]);
     const question = await agent.ask("deploy");
     const turn = await agent.ask("hello");

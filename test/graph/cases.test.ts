@@ -167,7 +167,7 @@ describe("what servers, state and forks cannot change", () => {
     expect(approval?.why).toMatch(/^earlier writes bear on this one: mcp__hostile__act \(ok, /);
   });
 
-  test("what a person settles takes the place of its tool message; there is never a second one (G8)", async () => {
+  test("what a person settles takes the place of its tool message; there is never a second one (unknown-node-2) (G8)", async () => {
     const hostile = { calls: { act: { do: "answer", error: { code: -32603, message: "lost" } } } };
     const permissions = { allow: ["mcp__hostile__act"] };
     const agent = await start([{ calls: [act("a", "c1")] }, DONE], { permissions }, {}, hostile);
@@ -206,7 +206,7 @@ describe("tools that appear while a question is open (G1)", () => {
 });
 
 // The question showed an object that other code could still change before the call was sent.
-describe("objects that are changed while a person reads (G4) (G9)", () => {
+describe("objects that are changed while a person reads (call-1) (G4) (G9)", () => {
   /** Changes every `text` it can reach. */
   function spoil(value: unknown, seen = new Set<unknown>()): void {
     if (typeof value !== "object" || value === null || seen.has(value)) return;

@@ -37,7 +37,7 @@ async function yes(agent: Agent) {
 }
 
 describe("one run a thread at a time (G6) (ledger-8)", () => {
-  test("a double click: one runs, the other is told at once, one effect", async () => {
+  test("a double click: one runs, the other is told at once, one effect (held-1)", async () => {
     const agent = await asking();
     await agent.ask("go");
     const answer = await yes(agent);
@@ -58,7 +58,7 @@ describe("one run a thread at a time (G6) (ledger-8)", () => {
     expect(turn.messages.filter((message) => message.getType() === "human")).toHaveLength(2);
   });
 
-  test("a stream that nobody reads to its end gives the thread back", async () => {
+  test("a stream that nobody reads to its end gives the thread back (held-1)", async () => {
     const agent = await asking();
     const config = { configurable: { thread_id: "t1" } };
     const stream = await agent.toolgate.graph.stream({ messages: [{ role: "user", content: "go" }] }, config);
@@ -76,7 +76,7 @@ describe("one run a thread at a time (G6) (ledger-8)", () => {
       .toBe("taken");
   });
 
-  test("an answer to a thread that asks nothing is told so, and leaves nothing behind for the next question", async () => {
+  test("an answer to a thread that asks nothing is told so, and leaves nothing behind for the next question (held-2)", async () => {
     const agent = await asking();
     await expect(agent.resume({ decisions: {} })).rejects.toMatchObject({
       code: "already_decided",
@@ -87,7 +87,7 @@ describe("one run a thread at a time (G6) (ledger-8)", () => {
     expect(b.log("effect")).toEqual([]);
   });
 
-  test("as a part of another graph it takes no thread, and the claim still holds", async () => {
+  test("as a part of another graph it takes no thread, and the claim still holds (held-4)", async () => {
     const agent = await start({ allow: ["mcp__hostile__*"] });
     const State = new StateSchema({ messages: MessagesValue });
     const outer = new StateGraph(State)
@@ -144,7 +144,7 @@ describe("a write in flight whose run has ended (G6) (G7)", () => {
   const host = (tools: never[], options: object) =>
     b.start({ config: { permissions: { allow: ["put"] }, leaseMs: LEASE_MS }, steps: PUT, tools, options });
 
-  test("it keeps its lease after an abort: another machine neither takes it for lost nor sends it", async () => {
+  test("it keeps its lease after an abort: another machine neither takes it for lost nor sends it (lease-4)", async () => {
     b.onDisk();
     const work = slow();
     const one = await host([work.put] as never[], { machine: "a" });
@@ -191,7 +191,7 @@ describe("what a run saves (ledger-8)", () => {
     }
   }
 
-  test("through a checkpointer of the host's own, until its lease has passed", async () => {
+  test("through a checkpointer of the host's own, until its lease has passed (fenced-1)", async () => {
     const saver = new Keeping();
     let good = true;
     const mine = { machine: "m", pid: 1, started: "", instance: "i" };
@@ -213,7 +213,7 @@ describe("what a run saves (ledger-8)", () => {
     await expect(put()).rejects.toMatchObject({ code: "already_running" }); // its run is over
   });
 
-  test("before its thread is free again, also where one save failed and LangGraph waits for no other", async () => {
+  test("before its thread is free again, also where one save failed and LangGraph waits for no other (fenced-3)", async () => {
     const order: string[] = [];
     let until = 2; // some are queued by then
     class Failing extends MemorySaver {
@@ -255,7 +255,7 @@ describe("what a run saves (ledger-8)", () => {
     expect(Object.keys(chunks.at(-1)?.config.configurable ?? {})).not.toContain("__pregel_checkpointer");
   });
 
-  test("a whole agent runs on one, and asks and answers as on its own", async () => {
+  test("a whole agent runs on one, and asks and answers as on its own (held-5)", async () => {
     const saver = new Keeping();
     const agent = await asking({ checkpointer: saver });
     await agent.ask("go");
@@ -291,7 +291,7 @@ describe("what a thread may be called", () => {
   ];
   const GOOD = ["*", "a' OR 1=1--", "../x", "x".repeat(255), "ナ 7"];
 
-  test("anything else is refused, at every door, before a server is started", async () => {
+  test("anything else is refused, at every door, before a server is started (held-3)", async () => {
     const agent = await asking();
     const { graph } = agent.toolgate;
     for (const thread_id of BAD) {

@@ -44,7 +44,7 @@ async function history(agent: Agent) {
 
 describe("odd calls", () => {
   // Arguments that were cut off became an empty object, and the tool ran with it.
-  test("arguments that are no JSON object never run; each has one error answer", async () => {
+  test("arguments that are no JSON object never run; each has one error answer (response-1)", async () => {
     const raw = ['{"path":"/tm', "[]", "null", '"x"', '{"text":"a","text":"b"}'];
     const calls = raw.map((args, index) => ({ name: "mcp__hostile__act", args, id: `c${index}` }));
     const agent = await start([{ calls } as Steps[number], DONE]);
@@ -85,7 +85,7 @@ describe("odd calls", () => {
     expect(formatProblems([...turn.messages])).toEqual([]);
   });
 
-  test("doubled and missing call ids within one message are made unique; each call runs once", async () => {
+  test("doubled and missing call ids within one message are made unique; each call runs once (response-2)", async () => {
     const agent = await start([{ calls: [act("a", "same"), act("b", "same"), act("c", "")] }, DONE]);
     const turn = await agent.ask("go");
     expect(new Set(turn.report.operations.map((one) => one.callId)).size).toBe(3);
@@ -132,7 +132,7 @@ describe("odd calls", () => {
 });
 
 describe("budgets", () => {
-  test("25 calls in one turn end without a recursion error, the 26th is refused", async () => {
+  test("25 calls in one turn end without a recursion error, the 26th is refused (model-node-3)", async () => {
     const steps = Array.from({ length: 26 }, (_, index) => ({ calls: [act(`n${index}`, `c${index}`)] }));
     const agent = await start([...steps, DONE], { limits: { writes: 100 } });
     const turn = await agent.ask("go");
@@ -168,7 +168,7 @@ describe("replay, fork, jump and double submit (G6) (G9)", () => {
     }
   });
 
-  test("a replay from the gate is answered from the ledger and says so", async () => {
+  test("a replay from the gate is answered from the ledger and says so (execute-2)", async () => {
     const agent = await start([{ calls: [act("a", "c1")] }, DONE, { say: "Again." }]);
     await agent.ask("go");
     const gate = (await history(agent)).find((state) => state.next[0] === "gate");
@@ -207,7 +207,7 @@ describe("replay, fork, jump and double submit (G6) (G9)", () => {
     expect(b.log("accepted")).toEqual([]);
   });
 
-  test("forged state authorises nothing: decisions, results, snapshots, halts, budgets", async () => {
+  test("forged state authorises nothing: decisions, results, snapshots, halts, budgets (batch-1)", async () => {
     const agent = await start([{ calls: [act("a", "c1")] }, DONE], { permissions: {} });
     await agent.ask("go");
     const { values } = await agent.state();
@@ -223,7 +223,7 @@ describe("replay, fork, jump and double submit (G6) (G9)", () => {
     expect((turn.interrupt as { kind: string }).kind).toBe("approval");
   });
 
-  test("a call written into the conversation by hand is asked about, whatever the rules allow", async () => {
+  test("a call written into the conversation by hand is asked about, whatever the rules allow (batch-3)", async () => {
     const agent = await start([{ say: "Hello." }, DONE]);
     await agent.ask("hi");
     const forged = new AIMessage({
@@ -267,14 +267,14 @@ describe("replay, fork, jump and double submit (G6) (G9)", () => {
     expect(effects()).toBe(1);
   });
 
-  test("durability exit: writes are refused with the reason, reads are not", async () => {
+  test("durability exit: writes are refused with the reason, reads are not (prepare-2)", async () => {
     const agent = await start([{ calls: [act("a", "c1")] }, DONE]);
     const turn = await agent.ask("go", "t1", { durability: "exit" });
     expect(outcomes(turn)).toEqual(["c1 rejected durability"]);
     expect(b.log("accepted")).toEqual([]);
   });
 
-  test("durability async with a slow saver: the write waits until the checkpoint is stored, then runs once", async () => {
+  test("durability async with a slow saver: the write waits until the checkpoint is stored, then runs once (prepare-2)", async () => {
     class Slow extends MemorySaver {
       override async put(...args: Parameters<MemorySaver["put"]>) {
         await new Promise((resolve) => setTimeout(resolve, 100));
@@ -292,7 +292,7 @@ describe("unknown outcomes (G7)", () => {
   const silent = { calls: { act: { do: "silent" } } };
   const quick = { tools: { mcp__hostile__act: { timeoutMs: 200 } }, lateAnswerMs: 0 };
 
-  test("a write without an answer is unknown, halts later writes of the batch, and is settled by a person", async () => {
+  test("a write without an answer is unknown, halts later writes of the batch, and is settled by a person (unknown-node-3)", async () => {
     const agent = await start([{ calls: [act("a", "c1"), act("b", "c2")] }, DONE], quick, silent);
     const turn = await agent.ask("go");
     expect(outcomes(turn)).toEqual(["c1 result_unknown deadline", "c2 rejected halted"]);
@@ -380,7 +380,7 @@ describe("definitions that move (G1) (G2)", () => {
     expect(effects()).toBe(0);
   });
 
-  test("a listing that fails before the call: unavailable, nothing sent, the yes unused", async () => {
+  test("a listing that fails before the call: unavailable, nothing sent, the yes unused (prepare-1)", async () => {
     const page = { tools: [{ name: "act", inputSchema: { type: "object" } }] };
     const hostile = {
       lists: [{ pages: [page] }, { pages: [{ error: { code: -32603, message: "down" } }], afterListings: 1 }],

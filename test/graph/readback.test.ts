@@ -212,7 +212,7 @@ describe("before the world is taken at its word", () => {
     expect(called()).toEqual(["act"]);
   });
 
-  test("a new message instead of an answer: the next turn reads back first, and the thread is halted no longer", async () => {
+  test("a new message instead of an answer: the next turn reads back first, and the thread is halted no longer (discover-4)", async () => {
     const unsure = { do: "answer", effect: false, ...answer({ carried_out: null }) };
     const agent = await start({
       act: [{ do: "silent" }, { do: "answer" }],

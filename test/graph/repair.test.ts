@@ -22,9 +22,9 @@ function start(steps: Steps) {
   });
 }
 
-describe("a conversation is mended before a model reads it (G8)", () => {
+describe("a conversation is mended before a model reads it (model-node-4) (G8)", () => {
   for (const node of ["discover", "observe", "result_unknown", "model"]) {
-    test(`state written as \`${node}\` while a question is open leaves no call unanswered`, async () => {
+    test(`state written as \`${node}\` while a question is open leaves no call unanswered (repair-2)`, async () => {
       const agent = await start([{ calls: [act("a", "c1")] }, { say: "Then not." }, { say: "Still here." }]);
       await agent.ask("go");
       const update =
@@ -39,7 +39,7 @@ describe("a conversation is mended before a model reads it (G8)", () => {
   }
 
   for (const goto of ["model", "observe", "discover", "gate", "execute", "approval", "result_unknown"]) {
-    test(`a jump to \`${goto}\` with a message of its own leaves no call unanswered`, async () => {
+    test(`a jump to \`${goto}\` with a message of its own leaves no call unanswered (repair-2)`, async () => {
       const agent = await start([{ calls: [act("a", "c1")] }, { say: "Then not." }, { say: "Still here." }]);
       await agent.ask("go");
       const forged = new AIMessage({
@@ -56,7 +56,7 @@ describe("a conversation is mended before a model reads it (G8)", () => {
     });
   }
 
-  test("a tool message in the input answers no call: the ledger's word stands, once", async () => {
+  test("a tool message in the input answers no call: the ledger's word stands, once (repair-3)", async () => {
     const agent = await start([{ calls: [act("a", "c1"), act("b", "c2")] }, { say: "Then not." }]);
     await agent.ask("go");
     const input = [
@@ -80,7 +80,7 @@ describe("a conversation is mended before a model reads it (G8)", () => {
     ]);
   });
 
-  test("gaps are found exactly where a provider would find them", () => {
+  test("gaps are found exactly where a provider would find them (repair-1)", () => {
     const kind = fc.oneof(
       fc.constant("human"),
       fc.array(fc.integer({ min: 0, max: 3 }), { maxLength: 3 }).map((ids) => ({ ai: [...new Set(ids)] })),

@@ -74,7 +74,7 @@ describe("definitions (G10)", () => {
   // The description of a tool steered the model before any call was made.
   // Tag characters in a text were invisible to people and read by the model.
   // A server's annotations lied about what its tool does.
-  test("hidden characters are shown, names with them withheld, and no words loosen the decision", async () => {
+  test("hidden characters are shown, names with them withheld, and no words loosen the decision (model-node-5)", async () => {
     const tools = [definition, ...named(`look${ZERO}`, `look${ESC}`, `${TAGS}`, "look")];
     const agent = await start({ tools }, [{ calls: [call("act", "c1", { text: "a" })] }, DONE]);
     const question = await agent.ask("go");

@@ -214,6 +214,8 @@ describe("rules that are load errors (pattern-4)", () => {
     ["mcp__docs__ge\u200bt", "rule_malformed"],
     ["mcp__docs\n", "rule_malformed"],
     ["mcp__docs__get)", "rule_malformed"],
+    // Two groups were read as one odd glob, so that a deny let through what it names.
+    ["mcp__docs__get(path:secrets/**)(mode:overwrite)", "rule_malformed"],
     ["mcp__docs__get(", "rule_malformed"],
     ["mcp__docs__get()", "rule_malformed"],
     ["mcp__docs__get(path)", "rule_malformed"],

@@ -39,7 +39,7 @@ const outcomes = (turn: { report: { operations: { callId: string; status: string
   turn.report.operations.map(({ callId, status, reason }) => `${callId} ${status} ${reason}`);
 
 describe("durability async, killed while checkpoints are not stored yet (G6)", () => {
-  test("a write waits for the checkpoint it runs from: until then nothing is claimed or sent; then it runs once", {
+  test("a write waits for the checkpoint it runs from: until then nothing is claimed or sent; then it runs once (prepare-2)", {
     timeout: TIME,
   }, async () => {
     await k.killedAt("waiting", plan({ holdFromStep: BEFORE_EXECUTE }));

@@ -141,7 +141,7 @@ async function toolMessages(agent: Agent) {
 describe("secrets (G11)", () => {
   // The whole configuration of a server, with its environment, was written to the log.
   // Response bodies, passwords in addresses and command lines reached the text that a user sees.
-  test("answers that carry a secret are redacted before they are stored or shown", async () => {
+  test("answers that carry a secret are redacted before they are stored or shown (settle-call-2)", async () => {
     const all = [CANARY, ODD, SEAL];
     const encoded = all.flatMap((secret) => [
       base64(secret),

@@ -12,7 +12,7 @@
 // Windows has no process groups: there only the server's own process is ended, and what it started lives on.
 
 const POLL_MS = 20;
-/** How long a group may take over SIGTERM when this process exits without having closed it. */
+/** Milliseconds that a group gets between SIGTERM and SIGKILL when this process exits without having ended it. */
 const EXIT_GRACE_MS = 200;
 /** How long the end of a killed group is waited for. */
 const KILL_MS = 2_000;
@@ -20,7 +20,7 @@ const KILL_MS = 2_000;
 const groups = new Set<number>();
 let guarding = false;
 
-/** Ends the group with this process from now on (group-2). `leader` is the id of the process that leads it. */
+/** Sees to it that the group is ended when this process exits (group-2). `leader` is the id of the process that leads it. */
 export function guard(leader: number): void {
   groups.add(leader);
   if (guarding) return;
@@ -35,15 +35,16 @@ export interface EndTimes {
   readonly termMs: number;
 }
 
-/** Ends a group whose stdin was closed already (group-1). */
-export async function endGroup(leader: number, times: EndTimes): Promise<void> {
-  if (await isGoneWithin(leader, times.eofMs)) return;
+/**
+ * Ends a group whose stdin was closed already (group-1). False where a process of it is still listed after SIGKILL: one that
+ * the system cannot end yet, or a dead one that nobody has reaped, as where Node runs as process 1 of a container.
+ */
+export async function endGroup(leader: number, times: EndTimes): Promise<boolean> {
+  if (await isGoneWithin(leader, times.eofMs)) return true;
   signalGroup(leader, "SIGTERM");
-  if (await isGoneWithin(leader, times.termMs)) return;
+  if (await isGoneWithin(leader, times.termMs)) return true;
   signalGroup(leader, "SIGKILL");
-  // A dead process that nobody has reaped still counts as a member of its group, so the wait is bounded.
-  await isGoneWithin(leader, KILL_MS);
-  groups.delete(leader);
+  return isGoneWithin(leader, KILL_MS); // a group that is not gone is tried again when this process exits
 }
 
 /** Waits until no process of the group is left. False when one still is after `ms`. */
@@ -65,7 +66,7 @@ function signalGroup(leader: number, name: "SIGTERM" | "SIGKILL" | 0): boolean {
   }
 }
 
-/** Synchronous, because nothing asynchronous runs after the `exit` event. */
+/** Synchronous, because nothing asynchronous runs after the `exit` event. It cannot poll either: nothing reaps the dead here. */
 function endAllNow(): void {
   const left = [...groups].filter((leader) => signalGroup(leader, "SIGTERM"));
   if (left.length === 0) return;

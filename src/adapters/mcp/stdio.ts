@@ -6,8 +6,10 @@
 //   stdio-1. The child gets the SDK's default environment and the server's own `env`, nothing else: no `TOOLGATE_*` variable
 //            and nothing else of this process.
 //   stdio-2. stdout and stderr are always read and never held without bound.
-//   stdio-3. `onclose` comes once, after the last line the process wrote, within a moment of its end.
-//   stdio-4. After `close()` no process of the group is left.
+//   stdio-3. `onclose` comes once, at most `DRAIN_MS` after the end of the process, and no message comes after it.
+//   stdio-4. `close()` ends the process group. Where the system still lists a process of it, `onerror` is told.
+//   stdio-5. A message that its reader cannot take is dropped, and `onerror` is told: an error thrown there would end this
+//            process.
 //   stdio-5. One transport starts one process, also when `start()` is called twice at once.
 //   stdio-6. A process that cannot be started is reported by `start()` as a `ServerProblem`, and nothing is thrown later.
 
@@ -60,7 +62,7 @@ export class StdioTransport implements Transport {
     this.#lines = new LineReader({
       limitBytes: hooks.limitBytes,
       onOversize: hooks.onOversize,
-      onMessage: (message) => this.onmessage?.(message as never),
+      onMessage: (message) => this.#deliver(message as never),
     });
   }
 
@@ -150,8 +152,19 @@ export class StdioTransport implements Transport {
     return new ServerProblem(`the command \`${this.#config.command}\` could not be started: ${messageOf(error)}`);
   }
 
+  /** stdio-5 */
+  #deliver(message: JSONRPCMessage): void {
+    try {
+      this.onmessage?.(message);
+    } catch (error) {
+      this.onerror?.(error as Error);
+    }
+  }
+
   #listen(child: RunningChild): void {
-    child.stdout.on("data", (chunk: Buffer) => this.#lines.push(chunk));
+    child.stdout.on("data", (chunk: Buffer) => {
+      if (!this.#closed) this.#lines.push(chunk); // stdio-3: a grandchild may hold the pipe and go on writing
+    });
     child.stderr.on("data", (chunk: Buffer) => this.#ring.push(chunk)); // stdio-2
     // A pipe that breaks is followed by the end of the process or of its stdout. A failed write rejects its own `send`.
     for (const stream of [child.stdin, child.stdout, child.stderr]) stream.on("error", () => {});
@@ -178,7 +191,8 @@ export class StdioTransport implements Transport {
     const child = this.#child;
     if (child !== undefined) {
       child.stdin.end();
-      await endGroup(child.pid, END_TIMES); // stdio-4
+      const ended = await endGroup(child.pid, END_TIMES); // stdio-4
+      if (!ended) this.onerror?.(new Error(`a process of the group ${child.pid} is still there after SIGKILL`));
       for (const stream of [child.stdin, child.stdout, child.stderr]) stream.destroy();
     }
     this.#announce();

@@ -1,4 +1,4 @@
-// The ledger in memory: for tests and for hosts that say they want nothing kept. It dies with its process.
+// The ledger in memory, for tests and short runs: it grows with every call and is gone with its process.
 
 import { createLedger } from "../../ledger/ledger.js";
 import type { Ledger, LedgerDeps } from "../../ledger/port.js";

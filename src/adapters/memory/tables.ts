@@ -1,6 +1,6 @@
 // The ledger's tables in memory. Whatever goes in or comes out is copied, as a store on disk would copy it: no caller can
-// change a row by changing an object that it gave or was given. A rule that throws leaves what it had written by then;
-// the rules write only after they have ruled.
+// change a row by changing an object that it gave or was given. A rule that throws leaves what it had written by then,
+// and nothing is ever dropped: this store is for tests and short runs.
 
 import {
   type Digest,
@@ -73,7 +73,7 @@ class Kept {
 }
 
 export interface MemoryTables extends Tables {
-  /** Keeps a proposal without the model request that it came with, for stores that load the two apart. */
+  /** Keeps a proposal alone. A store that loads proposals and model requests apart fills its tables by this. */
   addProposal(proposal: Proposal): void;
 }
 

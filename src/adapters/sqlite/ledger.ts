@@ -8,19 +8,23 @@ import type { Holds } from "./checkpointer.js";
 import { guarded } from "./failure.js";
 import { openStore } from "./open.js";
 import { sqliteTables } from "./tables.js";
-import { sqliteStore } from "./transaction.js";
+import { type Checkpoints, sqliteStore } from "./transaction.js";
 
 /**
  * A ledger in a SQLite file (made if missing, with its folder) or in an open database. Migrates it to this version.
  * `close` closes what was opened here. Throws `store_failed`, `store_version`; every method may reject with `store_failed`.
  */
-export function createSqliteLedger(db: Database.Database | string, deps: LedgerDeps): Ledger {
+export function createSqliteLedger(
+  db: Database.Database | string,
+  deps: LedgerDeps,
+  checkpoints?: Checkpoints,
+): Ledger {
   const opened = openStore(db);
   const tables = guarded(opened.name, () => sqliteTables(opened));
   const close = async () => {
     if (typeof db === "string") opened.close();
   };
-  return createLedger(sqliteStore(opened, tables, close), deps);
+  return createLedger(sqliteStore(opened, tables, close, checkpoints), deps);
 }
 
 /** Tells, inside a transaction of whoever asks, whether a thread of the ledger in this file is a run's own. (ledger-8) */

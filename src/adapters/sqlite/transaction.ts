@@ -34,12 +34,24 @@ function setSynchronous(db: Database.Database, survives: Survives): void {
   settings.set(db, survives);
 }
 
-/** The ledger's store: each rule runs on the tables of the file, within one transaction. */
-export function sqliteStore(db: Database.Database, tables: Tables, close: () => Promise<void>): Store {
+/** Where the checkpoints are that name what the ledger holds. */
+export type Checkpoints = "same file" | "elsewhere";
+
+/**
+ * The ledger's store: each rule runs on the tables of the file, within one transaction. Where the checkpoints are in the
+ * same file, a commit survives what its rule asks for; elsewhere they could name what is lost, so it survives everything.
+ */
+export function sqliteStore(
+  db: Database.Database,
+  tables: Tables,
+  close: () => Promise<void>,
+  checkpoints: Checkpoints = "elsewhere",
+): Store {
   const commit = committing(db);
   const transact = db.transaction((rule: Rule<unknown>) => rule(tables));
   return {
-    write: async (_readSet, rule, survives) => commit(survives, () => rule(tables)),
+    write: async (_readSet, rule, survives) =>
+      commit(checkpoints === "elsewhere" ? "power-loss" : survives, () => rule(tables)),
     read: async <T>(_readSet: unknown, rule: Rule<T>) => {
       try {
         return transact.deferred(rule) as T;

@@ -46,7 +46,7 @@ function promised(what: Promised): void {
 
 /** Promises that the ledger makes when one of its methods returns. Call it before the points are made. */
 function promiseByLedger({ host: { ledger } }: Toolgate): void {
-  const { answer, settle } = ledger;
+  const { answer, settle, settleLate } = ledger;
   ledger.answer = async (answers) => {
     const results = await answer(answers);
     for (const { verdict } of answers)
@@ -55,6 +55,12 @@ function promiseByLedger({ host: { ledger } }: Toolgate): void {
   };
   ledger.settle = async (settlement) => {
     const stored = await settle(settlement);
+    const { operationId, outcome } = settlement;
+    if (stored) promised({ what: "settled", operationId, status: outcome.status });
+    return stored;
+  };
+  ledger.settleLate = async (settlement) => {
+    const stored = await settleLate(settlement);
     const { operationId, outcome } = settlement;
     if (stored) promised({ what: "settled", operationId, status: outcome.status });
     return stored;
