@@ -257,7 +257,7 @@ describe("through the gate to the server that owns the files", () => {
   });
 });
 
-// A program read its configuration or secret from a pipe or a device, and waited or read without end.
+// Pipes and devices block whoever opens them, or never end; a hard link shows no link to resolve.
 describe("files that toolgate itself opens", () => {
   let place: Workspace;
   beforeEach(() => {

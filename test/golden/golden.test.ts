@@ -182,7 +182,7 @@ describe.each(versions)("a store of %s", (version) => {
   });
 });
 
-// Rows of a later version were read as if they were of this one.
+// State saved by another version could not prove whose it was, and tools still ran.
 describe("what this version cannot read is refused before anything is started", () => {
   const newest = `v${SCHEMA_VERSION}`;
   const made = existsSync(join(here, newest));
