@@ -4,8 +4,8 @@
 //   settle-call-2. What is judged is what the server said. Only afterwards are the host's secrets taken out and the words
 //                  bounded, before anything stores them: state, model and people read what is stored.
 //   settle-call-3. An answer after the deadline is evidence: the process that sent stores it with the row.
-//   settle-call-4. An outcome that the store does not take is kept in memory and offered again for half a minute. It is never
-//                  found out by sending again.
+//   settle-call-4. An outcome that the store does not take is kept in memory and offered again for half a minute. The call
+//                  is never sent again to find it out.
 
 import {
   type Call,

@@ -1,5 +1,5 @@
-// Store: image, rule, compare-and-set. A rule of the ledger runs over what one SELECT loaded; one statement stores what it
-// changed, if the threads it touches are still as they were loaded. Otherwise the rule runs again.
+// Store: optimistic transactions of the ledger's rules. A rule runs over what one SELECT loaded; one statement stores
+// what it changed, if the threads it touches are still as they were loaded. Otherwise the rule runs again.
 //
 //   postgres-store-1. An answer that changes nothing is given only from an image just loaded.
 //   postgres-store-2. After a lost answer the database is asked whether the write is in.
