@@ -27,7 +27,7 @@ export {
   ToolsReport,
   UnknownItem,
 } from "./contracts/index.js";
-export { loadConfig } from "./create/load.js";
+export { loadConfig } from "./create/load-config.js";
 export type { Toolgate, ToolgateOptions } from "./create/options.js";
 export { keptSecret, withKeptSecret } from "./create/secret.js";
 export { createToolgate } from "./create/toolgate.js";

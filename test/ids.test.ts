@@ -22,17 +22,6 @@ const OTHER_PARENTHESES = /\([^()"'`\n]*\)/gu;
 const CODE_IN_FRONT = /["'`]\(?(?!F[0-9]+\b)[A-Z][0-9]+(?![\w+])/u;
 /** A case of a list that the repository does not hold. */
 const CASE = /\bC[0-9]{3}\b/u;
-/** Folders whose tests are still being reworded. The names of their tests are not looked at; empty this when they are done. */
-const STILL_REWORDED: readonly string[] = ["test/graph/", "test/whole/", "test/fault/"];
-/** Ids whose tests are in those folders and do not cite them yet. Take out what is cited. */
-const NOT_CITED_YET: readonly string[] = [
-  ...["approval-node-1", "approval-node-3", "approval-node-4", "batch-1", "batch-2", "batch-3", "call-1"],
-  ...["conversation-1", "conversation-2", "discover-1", "discover-3", "discover-4", "execute-1", "execute-2"],
-  ...["fenced-1", "fenced-3", "held-1", "held-2", "held-3", "held-4", "held-5", "lease-4"],
-  ...["model-node-1", "model-node-3", "model-node-4", "model-node-5", "prepare-1", "prepare-2"],
-  ...["repair-1", "repair-2", "repair-3", "response-1", "response-2", "settle-call-2"],
-  ...["unknown-node-2", "unknown-node-3"],
-];
 /** Words that look like an id and are none. */
 const WORDS: readonly string[] = ["utf-8", "sha-256"];
 
@@ -97,7 +86,7 @@ function proved(of: readonly Source[]): Set<string> {
  */
 function codedNames(of: readonly Source[]): Place[] {
   return of
-    .filter(({ path }) => path.startsWith("test/") && !STILL_REWORDED.some((folder) => path.startsWith(folder)))
+    .filter(({ path }) => path.startsWith("test/"))
     .filter(({ text }) => CODE_IN_FRONT.test(text) || CASE.test(text)) // parsing takes time
     .flatMap(coded);
 }
@@ -149,12 +138,7 @@ test("each invariant id that is cited is defined", () => {
 test("each invariant id of src and servers is cited by a test", () => {
   const cited = proved(sources);
   const defined = definitions(sources.filter(({ path }) => /^(?:src|servers)\//.test(path)));
-  expect([...defined.keys()].filter((id) => !cited.has(id) && !NOT_CITED_YET.includes(id))).toEqual([]);
-});
-
-test("what is not cited yet is defined", () => {
-  const defined = definitions(sources);
-  expect(NOT_CITED_YET.filter((id) => !defined.has(id))).toEqual([]);
+  expect([...defined.keys()].filter((id) => !cited.has(id))).toEqual([]);
 });
 
 test("no test has a code in front of its name", () => {
@@ -213,7 +197,7 @@ describe("what counts as an id", () => {
       'open("T1");',
       'test.each([["C217 twice"]])("%s", f);',
     ].join("\n");
-    expect(codedNames([file(text, "test/a.ts"), file(text, "test/graph/a.ts"), file(text)])).toEqual([
+    expect(codedNames([file(text, "test/a.ts"), file(text)])).toEqual([
       { id: "C053: a sentence", at: "test/a.ts:1" },
       { id: "X5 says %s", at: "test/a.ts:2" },
       { id: "(L4) all", at: "test/a.ts:3" },

@@ -1,9 +1,9 @@
-// Arguments -> values, or the field and the rule that was broken. Pure, total.
+// Arguments: turns the arguments of a call into values, or names the field and the rule that it broke. Pure; never throws.
 //
 //   documents-arguments-1. A field that the tool does not have is refused, whatever its value.
 //   documents-arguments-2. Values are never changed or converted: `true` is not 1, " 1" is no number, a name is not
 //                          trimmed.
-//   documents-arguments-3. A string with a lone surrogate is refused: it has no UTF-8 of its own, and what is written
+//   documents-arguments-3. A string with a lone surrogate is refused: it has no form in UTF-8, so that the file
 //                          would differ from what was approved.
 
 import type { Refusal } from "./answer.js";

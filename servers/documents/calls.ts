@@ -1,7 +1,8 @@
-// One tools/call: logged, checked, carried out, answered.
+// Calls: one `tools/call` is logged, checked, carried out and answered.
 //
-//   Every call is logged as accepted before it is looked at, a refused one as refused after that (log.ts).
-//   A call never throws for what it was given; what it could not foresee is `failed`, or `result_unknown` for a save.
+// Every call is logged as accepted before it is looked at; a call that is refused is logged as refused after that (log.ts).
+// No arguments make a call throw. An error that was not foreseen is answered as `failed`, and as `result_unknown` where it
+// came up in a save.
 
 import { type CallToolResult, ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server";
 import { operationIdOf, type ServerLog } from "../log.js";

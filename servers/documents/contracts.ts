@@ -1,4 +1,4 @@
-// The document workspace to its clients: bounds, and the tools as they are listed.
+// Contracts: what clients of the document workspace are told: the bounds, and the tools as they are listed.
 //
 //   documents-contracts-1. What arguments.ts checks and what these schemas say is made from the same bounds.
 //   documents-contracts-2. The list is plain: no `$ref`, no combinators, few levels, so that a host with tight bounds

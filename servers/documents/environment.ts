@@ -1,4 +1,4 @@
-// The server's env, read once; described in server.ts.
+// Environment: reads the server's environment variables once. server.ts describes them.
 
 import { BOUNDS } from "./contracts.js";
 import type { GrantTerms } from "./grant.js";

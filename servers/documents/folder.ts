@@ -1,14 +1,14 @@
-// A directory held open by its descriptor, and the files in it by one name each.
+// Folder: a directory that is held open by its descriptor, and the files directly in it.
 //
 //   documents-folder-1. Whatever happens to the directory's path later (renamed, replaced, swapped for a link), the
 //                       descriptor stays with the directory that was opened: files are reached through /proc/self/fd.
-//   documents-folder-2. A name is a single component; a path never gets in.
+//   documents-folder-2. A name is a single component of a path. What has more than one is refused.
 //   documents-folder-3. No link is followed, neither a directory's own name nor a file's; what is opened for reading
-//                       must be a regular file with one name, so that a hard link from outside is refused too. Nothing
-//                       blocks (FIFO, device).
+//                       must be a regular file with one name, so that a hard link from outside is refused too. Opening
+//                       a FIFO or a device does not block.
 //   documents-folder-4. A file is made only where no name stands, with mode 0600, and is never removed or written over.
 //
-// Linux only: other systems have no /proc/self/fd that leads on to files.
+// This works on Linux only: on other systems /proc/self/fd does not exist or does not lead to files.
 
 import { closeSync, constants, fstatSync, mkdirSync, openSync, readdirSync, readSync } from "node:fs";
 import { codeOf, type Io } from "./io.js";

@@ -6,7 +6,8 @@
 //   documents-grant-2. A grant is for this server (`aud`), this scope, this tool and these arguments, whatever else it
 //                      says.
 //   documents-grant-3. It has not expired and is at most a minute old, by this machine's clock, without tolerance.
-//   What is said of a grant never repeats any of it.
+//
+// No message about a grant repeats any part of it.
 
 import { createHash } from "node:crypto";
 import { errors, type JWTPayload, jwtVerify } from "jose";

@@ -1,11 +1,13 @@
-// The journal of one operation: `.operations/<operation id>`, lines of JSON that are only added to.
+// Journal: what happened to one operation, in the file `.operations/<operation id>`. It has one JSON object a line, and
+// lines are only added.
 //
-//   documents-journal-1. The first record that is `begun` or `fenced` decides, and nothing later changes it: whoever
-//                        adds one reads the file again and goes by what stands first. So a save and a fence that cross
-//                        each other agree.
-//   documents-journal-2. A line counts when it is whole (its newline is there) and is a record; half a line of a
-//                        process that was killed, or anything else, is passed over.
-//   A record is on disk before its writer goes on.
+//   documents-journal-1. The first record that is `begun` or `fenced` decides, and nothing later changes it: whoever adds
+//                        one reads the file again and goes by what stands first. So a save and a fence that cross each
+//                        other agree.
+//   documents-journal-2. A line counts when it is whole (its newline is there) and is a record; half a line of a process
+//                        that was killed, or anything else, is passed over.
+//
+// A record is on disk before the process that wrote it goes on.
 
 import { type Status, statuses } from "./contracts.js";
 import type { Life } from "./life.js";

@@ -1,10 +1,11 @@
-// Which process this is, and whether another one still runs. Processes that share a root share a machine, its process
-// ids and a user (one container): what could be said of a process elsewhere would be a guess.
+// Life: which process this is, and whether another one still runs. Processes that share a root must share a machine, its
+// process ids and a user (one container), because nothing certain can be said of a process elsewhere.
 //
-//   documents-life-1. A process is known by its id, its start and the machine's boot, so that an id that is used again
-//                     is no life.
+//   documents-life-1. A process is known by its id, its start and the machine's boot, so that a later process with the
+//                     same id is not taken for it.
 //   documents-life-2. A process that has ended and waits for its parent is gone.
-//   What cannot be looked at is not taken for gone.
+//
+// A process that cannot be looked at counts as running.
 
 import { readFileSync } from "node:fs";
 import { codeOf } from "./io.js";

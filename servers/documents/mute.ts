@@ -1,8 +1,10 @@
-// The log without grants.
+// Mute: takes grants out of what is logged.
 //
 //   documents-mute-1. The log holds no grant: not the field's value, and nothing that looks like one, wherever a client
 //                     put it.
-//   What is too long or too deep to be looked through is not logged; the event is.
+//
+// Arguments that are too long or too deep to be searched for a grant are left out of the log line; the event itself is
+// logged.
 
 import type { ServerEvent, ServerLog } from "../log.js";
 

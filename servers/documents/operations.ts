@@ -1,9 +1,10 @@
 // The journals of a root, and the two ways an operation id is taken: by the save that begins with it, or by a fence.
 //
-//   documents-operations-1. An id is taken once, in all processes of the root: a journal is made where none is
-//                           (O_EXCL), before anything else is. This is the single use of a grant.
-//   documents-operations-2. A fence is kept for longer than a grant can live. Fences are bounded: with too many, no
-//                           more are made and the question stays open. A journal of a save is never removed.
+//   documents-operations-1. An id is taken once, in all processes of the root: a journal is made where none is (O_EXCL),
+//                           before anything else is. This is the single use of a grant.
+//   documents-operations-2. A fence is kept for longer than a grant can live. The number of fences is bounded: when there
+//                           are too many, no more are made and the question stays open. A journal of a save is never
+//                           removed.
 
 import { lstatSync, unlinkSync } from "node:fs";
 import { BOUNDS, OPERATION_ID } from "./contracts.js";

@@ -1,11 +1,12 @@
-// get_operation: what became of a save, told from its journal and, where that does not say, from the file itself.
+// Read-back (`get_operation`): tells what became of a save, from its journal and, where that does not say, from the file.
 //
 //   documents-readback-1. An id that was never used is fenced by asking, so that "not carried out" stays true.
-//   A save that has not ended and whose process lives is not over.
-//   A save that broke off is judged by what stands under its name: the whole content in a file that it made means
-//   yes; no file, where it made none, means no; a file that it did not make means no; anything else is left to people.
 //   documents-readback-2. Yes is said once name and content are on disk, and both final answers are written down where
 //                         that works, so that what happens to the file later does not change them.
+//
+// A save that has not ended and whose process runs is not over. A save that broke off is judged by what stands under its
+// name. The whole content in a file that it made means yes. No file, where it made none, means no. A file that it did not
+// make means no. Anything else is left to people.
 
 import { type Answer, ok } from "./answer.js";
 import type { Folder } from "./folder.js";

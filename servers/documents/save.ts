@@ -1,9 +1,9 @@
-// save_report: from a grant to a report that is on disk, each step said in the journal before the next.
+// Save (`save_report`): writes a report under a grant. Each step is recorded in the journal before the next one begins.
 //
-//   Arguments, then the grant, then the journal, then the file: what is refused left nothing behind.
-//   From the journal on everything is synchronous: nothing else of this process comes in between.
-//   Once the file is made, whatever fails is result_unknown, and the file is left as it is.
-//   The answer ok means: name and content are on disk.
+// The arguments are checked first, then the grant; then the journal is made, then the file. So a call that is refused
+// leaves nothing behind. From the journal on everything is synchronous, so that nothing else of this process comes in
+// between. When anything fails after the file was made, the answer is `result_unknown`, and the file is left as it is.
+// The answer `ok` means that name and content are on disk.
 
 import { type Answer, failed, ok, rejected, unknown } from "./answer.js";
 import type { SaveArguments } from "./arguments.js";

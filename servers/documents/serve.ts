@@ -1,4 +1,5 @@
-// The documents server on stdin and stdout: both eras of the protocol from one factory, tools exactly as written.
+// Serve: the documents server on stdin and stdout. One factory serves both generations of the protocol; the tools are listed
+// exactly as they are written in contracts.ts.
 //
 //   documents-serve-1. stdout carries the protocol only; what keeps the server from starting is one line on stderr and
 //                      exit code 1.

@@ -1,4 +1,4 @@
-// stdin and stdout, with an end that waits: the SDK's transport gives up what is running when stdin ends.
+// Stdio: a transport that waits for what is running when stdin ends. The SDK's own transport gives it up.
 //
 //   documents-stdio-1. A call that has arrived is carried out and answered, also when stdin ends or a signal comes
 //                      meanwhile.

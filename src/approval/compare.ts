@@ -3,7 +3,7 @@
 // It is pure.
 
 import { escapeHidden } from "../contracts/index.js";
-import type { Question } from "./question.js";
+import type { Question } from "./payload.js";
 import { leaves } from "./show.js";
 
 /** Paths named in one sentence. */

@@ -1,6 +1,6 @@
 // The approval room: what a person is asked, how their answer is read, the seal on a verdict, and the grant for a server.
 
-export * from "./answer.js";
 export * from "./grant.js";
-export * from "./question.js";
+export * from "./payload.js";
+export * from "./read-answer.js";
 export * from "./seal.js";

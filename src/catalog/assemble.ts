@@ -22,11 +22,11 @@ import { assess, patternsOf, type ServerListing } from "./assess.js";
 import { settleAliases } from "./collide.js";
 import { withoutInjected } from "./inject.js";
 import { compare } from "./order.js";
-import { seal } from "./snapshot.js";
+import { sealSnapshot } from "./seal-snapshot.js";
 
 export { type AssessedTool, assessTool, patternsOf, type ServerListing, type ServerRules } from "./assess.js";
 export { describeServers } from "./describe.js";
-export { loadSnapshot } from "./snapshot.js";
+export { loadSnapshot } from "./seal-snapshot.js";
 export { summarise } from "./summary.js";
 
 /** A tool of the host's own, or a built-in. Its name is its alias. */
@@ -75,7 +75,7 @@ export function assemble(
     return refuse(`\`${first.tool}\` of \`${oneLine(first.server, 80)}\` is refused: ${first.reason}`);
   const servers = assessed.map(({ server }) => ({ ...server, toolCount: countOf(tools, server.name) }));
   const contents = new Map(assessed.flatMap((one) => [...one.contents]));
-  return { ok: true, snapshot: seal({ servers, tools: [...own, ...tools], withheld }, contents) };
+  return { ok: true, snapshot: sealSnapshot({ servers, tools: [...own, ...tools], withheld }, contents) };
 }
 
 /** The host's own tools. Only the host can mend a fault in one of them, so a fault is a problem and withholds no tool. */

@@ -6,6 +6,7 @@ import {
   type CatalogLimits,
   type Digest,
   hasHidden,
+  isObject,
   LOCAL,
   oneLine,
   type ServerStatus,
@@ -15,7 +16,7 @@ import {
 } from "../contracts/index.js";
 import { compare } from "./order.js";
 import { type CheckedTool, checkTool, nameProblem, type ToolRules } from "./tool.js";
-import { isObject, own } from "./walk.js";
+import { own } from "./walk.js";
 
 /** A server and its last complete list. Tools of a server that is neither `connected` nor `stale` do not count. */
 export interface ServerListing {
@@ -34,7 +35,7 @@ export interface ServerListing {
 }
 
 /** An alias that a tool would have. */
-export interface Claim {
+export interface AliasClaim {
   readonly alias: string;
   readonly tool: string;
 }
@@ -43,7 +44,7 @@ export interface Claim {
 export type AssessedTool =
   | Extract<CheckedTool, { readonly ok: true }>
   /** `claim` is there when the tool has a usable name. */
-  | { readonly ok: false; readonly withheld: WithheldTool; readonly claim?: Claim };
+  | { readonly ok: false; readonly withheld: WithheldTool; readonly claim?: AliasClaim };
 
 /** What became of one server's list. */
 export interface Assessed {
@@ -53,7 +54,7 @@ export interface Assessed {
   /** The digest of each entry, where it is known. */
   readonly contents: ReadonlyMap<ToolEntry, Digest>;
   /** The aliases its tools lay claim to, those of withheld tools too. Each tool is one claim. */
-  readonly claims: readonly Claim[];
+  readonly claims: readonly AliasClaim[];
   /** Why the server itself, and not only one of its tools, cannot be published. */
   readonly fault?: string;
 }
@@ -117,7 +118,7 @@ export function assess(listing: ServerListing, rules: ServerRules): Assessed {
   const entries: ToolEntry[] = [];
   const contents = new Map<ToolEntry, Digest>();
   const withheld: WithheldTool[] = (listing.withheld ?? []).filter((row) => row.server === listing.name);
-  const claims: Claim[] = [];
+  const claims: AliasClaim[] = [];
   const notes: string[] = [];
   for (const tool of assessedOf(listing, rules)) {
     if (!tool.ok) {

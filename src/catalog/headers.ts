@@ -3,8 +3,8 @@
 // The specification requires a client to leave out a tool whose declarations break its rules. SDKs do that in their own
 // listing. toolgate reads the raw pages, so it has to check the rules itself.
 
-import { type JsonObject, oneLine } from "../contracts/index.js";
-import { isObject, own, pathOf, placesOf } from "./walk.js";
+import { isObject, type JsonObject, oneLine } from "../contracts/index.js";
+import { own, pathOf, placesOf } from "./walk.js";
 
 const KEY = "x-mcp-header";
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;

@@ -1,6 +1,6 @@
 // The catalog room: checks what servers list and assembles it into the snapshot that a model is shown.
 
 export * from "./assemble.js";
-export * from "./checker.js";
-export { type SchemaLimits, schemaProblem } from "./schema.js";
+export * from "./schema-checker.js";
+export { type SchemaLimits, schemaProblem } from "./schema-problem.js";
 export { toolDigest } from "./tool.js";

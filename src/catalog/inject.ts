@@ -3,8 +3,8 @@
 //   inject-1. Apart from the injected parameters, the schema shown accepts everything that the server's own schema accepts.
 //             Where a rule of the schema is about an injected parameter, the rule is not rewritten: the tool is refused.
 
-import { type JsonObject, oneLine } from "../contracts/index.js";
-import { isObject, own } from "./walk.js";
+import { isObject, type JsonObject, oneLine } from "../contracts/index.js";
+import { own } from "./walk.js";
 
 /** Keywords of the root whose rules may name a parameter. */
 const RULES = [

@@ -5,8 +5,8 @@
 //   refs-1. Checking one value in place takes a bounded number of steps: no reference leads back to itself without a step
 //           into the value, and references do not double the work at every level.
 
-import { type JsonObject, oneLine } from "../contracts/index.js";
-import { isObject, own, type Place, pathOf, placesOf } from "./walk.js";
+import { isObject, type JsonObject, oneLine } from "../contracts/index.js";
+import { own, pathOf, placesOf, type SchemaPlace } from "./walk.js";
 
 /** Steps a validator may take over one value before it descends into it. */
 export const IN_PLACE_CAP = 10_000;
@@ -20,7 +20,7 @@ export function isReference(schema: JsonObject): boolean {
 
 export interface Refs {
   /** Every schema: those that stand where a keyword puts one, and those that only a reference leads to. */
-  readonly places: readonly Place[];
+  readonly places: readonly SchemaPlace[];
   /** Where the references of a schema lead. */
   readonly targets: ReadonlyMap<JsonObject, readonly JsonObject[]>;
 }
@@ -29,7 +29,7 @@ export interface Refs {
  * Resolves every reference, or says which one cannot be resolved. `base`: every schema that stands where a keyword puts
  * one, as `placesOf` found them with `seen`.
  */
-export function resolveRefs(base: readonly Place[], seen: Set<JsonObject>): Refs | string {
+export function resolveRefs(base: readonly SchemaPlace[], seen: Set<JsonObject>): Refs | string {
   const found = [...base];
   const targets = new Map<JsonObject, JsonObject[]>();
   let names: Names | undefined; // most schemas refer to nothing
@@ -58,7 +58,7 @@ interface Names {
   readonly anchors: ReadonlyMap<JsonObject, ReadonlyMap<string, JsonObject>>;
 }
 
-function namesOf(found: readonly Place[]): Names {
+function namesOf(found: readonly SchemaPlace[]): Names {
   const resources = new Map<string, JsonObject>();
   const anchors = new Map<JsonObject, Map<string, JsonObject>>();
   for (const { schema, resource } of found) {

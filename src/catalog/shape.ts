@@ -3,9 +3,9 @@
 // It checks what JSON Schema's own meta-schemas say about the keywords that a validator acts on, and refuses values that
 // nothing could ever pass. Unknown keywords are annotations and may be anything.
 
-import { type JsonObject, oneLine } from "../contracts/index.js";
-import { type Dialect, patternOf } from "./checker.js";
-import { isObject, MANY, NAMED, ONE, type Place, pathOf } from "./walk.js";
+import { isObject, type JsonObject, oneLine } from "../contracts/index.js";
+import { type Dialect, patternOf } from "./schema-checker.js";
+import { MANY, NAMED, ONE, pathOf, type SchemaPlace } from "./walk.js";
 
 const TYPES: readonly unknown[] = ["array", "boolean", "integer", "null", "number", "object", "string"];
 const COUNTS = [
@@ -58,7 +58,7 @@ function rulesByKeyword(rules: readonly (readonly [string, Rule["fits"], string]
 }
 
 /** Says what is wrong with one schema's own keywords; those of its subschemas are not looked at. */
-export function shapeProblem(place: Place, dialect: Dialect): ShapeProblem | undefined {
+export function shapeProblem(place: SchemaPlace, dialect: Dialect): ShapeProblem | undefined {
   const { schema } = place;
   let first: { readonly key: string; readonly rule: Rule } | undefined;
   for (const key of Object.keys(schema)) {
@@ -70,19 +70,19 @@ export function shapeProblem(place: Place, dialect: Dialect): ShapeProblem | und
   return protoProblem(place) ?? patternProblem(place);
 }
 
-function problem(place: Place, kind: ShapeProblem["kind"], keyword: string, says: string): ShapeProblem {
+function problem(place: SchemaPlace, kind: ShapeProblem["kind"], keyword: string, says: string): ShapeProblem {
   return { kind, text: `\`${keyword}\` at \`${oneLine(pathOf(place), 120) || "/"}\` ${says}` };
 }
 
 /** Validators do not enforce a required `__proto__`: the requirement would silently have no effect. */
-function protoProblem(place: Place): ShapeProblem | undefined {
+function protoProblem(place: SchemaPlace): ShapeProblem | undefined {
   const { required, dependentRequired } = ownOf(place.schema, "required", "dependentRequired");
   const lists = [required, ...Object.values(isObject(dependentRequired) ? dependentRequired : {})];
   if (!lists.some((list) => Array.isArray(list) && list.includes("__proto__"))) return undefined;
   return problem(place, "shape", "required", "asks for a key named `__proto__`");
 }
 
-function patternProblem(place: Place): ShapeProblem | undefined {
+function patternProblem(place: SchemaPlace): ShapeProblem | undefined {
   const { pattern, patternProperties } = ownOf(place.schema, "pattern", "patternProperties");
   if (pattern !== undefined && typeof pattern !== "string") return problem(place, "shape", "pattern", "is no string");
   const sources = Object.keys(isObject(patternProperties) ? patternProperties : {});

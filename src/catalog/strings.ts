@@ -1,7 +1,7 @@
 // Strings: checks the tightest kind of schema that a host can insist on, a closed object of required string fields.
 
-import { type JsonObject, oneLine } from "../contracts/index.js";
-import { isObject, own } from "./walk.js";
+import { isObject, type JsonObject, oneLine } from "../contracts/index.js";
+import { own } from "./walk.js";
 
 const ROOT = ["$schema", "additionalProperties", "description", "properties", "required", "title", "type"];
 const FIELD = ["description", "title", "type"];

@@ -12,6 +12,7 @@ import {
   type Digest,
   digest,
   hasHidden,
+  isObject,
   type JsonObject,
   notHashable,
   oneLine,
@@ -21,9 +22,9 @@ import {
 import { deepFreeze } from "./freeze.js";
 import { headerProblem } from "./headers.js";
 import { withoutInjected } from "./inject.js";
-import { examine, sizeProblem } from "./schema.js";
+import { examine, sizeProblem } from "./schema-problem.js";
 import { stringsOnlyProblem } from "./strings.js";
-import { isObject, own } from "./walk.js";
+import { own } from "./walk.js";
 
 /** Characters a tool's own name may have. The specification recommends 128. */
 export const NAME_CHARS = 256;

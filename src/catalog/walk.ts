@@ -3,7 +3,7 @@
 // A key is a keyword only where a schema stands: `$ref` below `properties` is the name of a parameter, and `items` inside
 // an `enum` is data. The walk uses a list instead of recursion, so a deeply nested schema cannot overflow the stack.
 
-import type { JsonObject } from "../contracts/index.js";
+import { isObject, type JsonObject } from "../contracts/index.js";
 
 /** Keywords whose value is a schema. `items` may also be a list of them (draft-07). */
 export const ONE = [
@@ -39,21 +39,21 @@ const RANKS: ReadonlyMap<string, number> = new Map([...ONE, ...MANY, ...NAMED].m
 const NAMED_KEYWORDS: ReadonlySet<string> = new Set(NAMED);
 
 /** A schema and where it stands. */
-export interface Place {
+export interface SchemaPlace {
   readonly schema: JsonObject;
   /** The nearest schema around it, or itself, that has an `$id`: what `#` refers to. */
   readonly resource: JsonObject;
   /** The place it was found from, or the JSON pointer at which the walk began. */
-  readonly from: Place | string;
+  readonly from: SchemaPlace | string;
   /** The keyword of `from` under which it stands, and its name or index there if it is one of several. */
   readonly keyword: string;
   readonly name: string | number | undefined;
 }
 
 /** The JSON pointer of a place. It is written only when somebody asks: most places are never named. */
-export function pathOf(place: Place): string {
+export function pathOf(place: SchemaPlace): string {
   let path = "";
-  let here: Place | string = place;
+  let here: SchemaPlace | string = place;
   while (typeof here !== "string") {
     if (here.keyword !== "") path = `/${here.keyword}${here.name === undefined ? "" : `/${step(here.name)}`}${path}`;
     here = here.from;
@@ -65,9 +65,14 @@ export function pathOf(place: Place): string {
  * Every subschema that is an object, `schema` itself first. `path` is its JSON pointer and `resource` what `#` refers to
  * there. Each schema found is added to `seen`, and one that is in `seen` already is not entered again.
  */
-export function placesOf(schema: JsonObject, path = "", resource = schema, seen = new Set<JsonObject>()): Place[] {
-  const found: Place[] = [];
-  const pending: Place[] = [
+export function placesOf(
+  schema: JsonObject,
+  path = "",
+  resource = schema,
+  seen = new Set<JsonObject>(),
+): SchemaPlace[] {
+  const found: SchemaPlace[] = [];
+  const pending: SchemaPlace[] = [
     { schema, resource: resourceOf(schema, resource), from: path, keyword: "", name: undefined },
   ];
   for (let place = pending.pop(); place !== undefined; place = pending.pop()) {
@@ -79,7 +84,7 @@ export function placesOf(schema: JsonObject, path = "", resource = schema, seen 
   return found;
 }
 
-function addChildren(from: Place, pending: Place[]): void {
+function addChildren(from: SchemaPlace, pending: SchemaPlace[]): void {
   for (const keyword of keywordsOf(from.schema)) {
     const value = from.schema[keyword];
     const add = (schema: unknown, name?: string | number) => {
@@ -111,10 +116,6 @@ function resourceOf(schema: JsonObject, around: JsonObject): JsonObject {
 /** A name as a step of a JSON pointer. */
 function step(name: string | number): string {
   return String(name).replaceAll("~", "~0").replaceAll("/", "~1");
-}
-
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** The value of an own key: servers choose the keys, so nothing inherited may answer for one. */

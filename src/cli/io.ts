@@ -34,7 +34,7 @@ export interface Options {
 }
 
 /** The result of a command: `value` is printed with `--json`, `text` otherwise. */
-export interface Outcome {
+export interface CommandResult {
   readonly value: object;
   readonly text: string;
   readonly exitCode: number;

@@ -1,10 +1,10 @@
 // The records that a command reads, without the agent. Closed whatever happens.
 
-import { openRecords } from "../create/records.js";
+import { openRecords } from "../create/ledger-only.js";
 import type { Records } from "../report/records.js";
-import { notedConfig } from "./config.js";
-import { Stopped } from "./failure.js";
+import { Stopped } from "./error-report.js";
 import type { Context } from "./io.js";
+import { notedConfig } from "./read-config.js";
 import { redacted } from "./redacted.js";
 
 /** Runs `work` with the records and closes them, whatever happens. */

@@ -9,15 +9,15 @@
 import { Command, CommanderError } from "commander";
 import type { ResolveOptions } from "./commands/answer.js";
 import type { RunOptions } from "./commands/run.js";
+import { failureOf, Stopped, tellFailure, UsageError } from "./error-report.js";
 import { EXIT } from "./exit.js";
-import { failureOf, Stopped, tellFailure, UsageError } from "./failure.js";
-import { type Context, commandLine, DEFAULT_CONFIG, type Io, type Options, type Outcome } from "./io.js";
-import { jsonLine } from "./json.js";
+import { type CommandResult, type Context, commandLine, DEFAULT_CONFIG, type Io, type Options } from "./io.js";
+import { jsonLine } from "./json-line.js";
 
 /** Runs one command line, without the program's own name. Resolves with the exit code; never rejects. */
 export async function runCommand(argv: readonly string[], io: Io): Promise<number> {
   const help: { text: string } = { text: "" };
-  let outcome: Outcome | undefined;
+  let outcome: CommandResult | undefined;
   let context = contextOf(io, { json: asksForJson(argv), verbose: argv.includes("--verbose") });
   const program = build(io, help, async (options, command) => {
     context = contextOf(io, options);
@@ -49,7 +49,7 @@ function asksForJson(argv: readonly string[]): boolean {
   return argv.slice(0, end < 0 ? argv.length : end).includes("--json");
 }
 
-function print({ io, options }: Context, { value, text }: Outcome): void {
+function print({ io, options }: Context, { value, text }: CommandResult): void {
   if (options.json)
     io.stdout.write(`${jsonLine(value)}\n`); // cli-1
   else if (text !== "") io.stdout.write(`${text}\n`);
@@ -87,7 +87,7 @@ function usageOf({ code, message }: CommanderError): UsageError {
   return new UsageError(first, hint === "" ? "run `toolgate --help` to see how it is used" : hint);
 }
 
-type Run = (options: Options, command: (context: Context) => Promise<Outcome>) => Promise<void>;
+type Run = (options: Options, command: (context: Context) => Promise<CommandResult>) => Promise<void>;
 
 /** Collects in `help` what commander would print. Commander's own error texts are dropped: `usageOf` writes them anew. */
 function build(io: Io, help: { text: string }, run: Run): Command {
@@ -114,10 +114,13 @@ function build(io: Io, help: { text: string }, run: Run): Command {
 }
 
 const answers = () => import("./commands/answer.js"); // cli-4
-const records = () => import("./commands/records.js");
+const records = () => import("./commands/list.js");
 
 /** A commander action that runs `command` with its own options and arguments. */
-function action<O>(run: Run, command: (context: Context, options: O, args: readonly string[]) => Promise<Outcome>) {
+function action<O>(
+  run: Run,
+  command: (context: Context, options: O, args: readonly string[]) => Promise<CommandResult>,
+) {
   return (...given: unknown[]) => {
     const self = given.at(-1) as Command;
     const args = given.slice(0, -2) as string[];
@@ -171,7 +174,7 @@ function addUnknowns(program: Command, run: Run): void {
   program
     .command("unknowns")
     .description("writes that may or may not have happened")
-    .action(action(run, async (context) => (await records()).unknowns(context)));
+    .action(action(run, async (context) => (await records()).listUnknowns(context)));
   program
     .command("resolve <operation>")
     .description("say what became of such a write")

@@ -8,9 +8,9 @@ import type { ApprovalPayload } from "../approval/index.js";
 import { type RunReport, ToolgateError } from "../contracts/index.js";
 import type { GraphState } from "../graph/state.js";
 import { reportTurn } from "../report/report.js";
-import { type Failure, runFailure, Stopped } from "./failure.js";
+import { type Failure, runFailure, Stopped } from "./error-report.js";
 import { isInteractive } from "./io.js";
-import type { Opened } from "./open.js";
+import type { Opened } from "./open-agent.js";
 import { createProgress, type Progress } from "./progress.js";
 import { redacted } from "./redacted.js";
 import { styleOf } from "./style.js";
@@ -46,11 +46,15 @@ export async function takeTurn(opened: Opened, threadId: string, question?: stri
     thrown = { cause: redacted(cause, toolgate.host.redact) };
   }
   if (stop.aborted) throw new Stopped(threadId);
-  return standing(opened, threadId, thrown);
+  return standingOf(opened, threadId, thrown);
 }
 
 /** The report of a thread without running it. */
-export async function standing(opened: Opened, threadId: string, thrown?: { readonly cause: unknown }): Promise<Turn> {
+export async function standingOf(
+  opened: Opened,
+  threadId: string,
+  thrown?: { readonly cause: unknown },
+): Promise<Turn> {
   const { toolgate, goOn } = opened;
   const state = await toolgate.graph.getState({ configurable: { thread_id: threadId } });
   const report = await reportTurn(toolgate.host, threadId, state.values as Partial<GraphState>);

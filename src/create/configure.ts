@@ -1,7 +1,7 @@
 // Configure: from what a caller gives to rules, settings and tools that fit together, or an error that says what does not.
 
 import type { StructuredToolInterface } from "@langchain/core/tools";
-import { checkConfig } from "../adapters/config/check.js";
+import { checkConfig } from "../adapters/config/findings.js";
 import { type Loaded, readConfig, resolveConfig } from "../adapters/config/load.js";
 import type { LocalTool } from "../catalog/index.js";
 import { BUILT_INS, type Config, type Finding, type JsonObject, ToolgateError } from "../contracts/index.js";

@@ -4,10 +4,10 @@
 //            a second time because its early start failed.
 //   early-2. What happened to a server is told when it is first connected, as if it had been started then.
 
-import { createServers } from "../adapters/mcp/servers.js";
+import { createServers } from "../adapters/mcp/pool.js";
 import { GRANT_START } from "../approval/index.js";
 import { type Config, serversInUse } from "../contracts/index.js";
-import type { ConnectResult, Servers } from "../contracts/servers.js";
+import type { ConnectResult, Servers } from "../contracts/mcp-port.js";
 import { openRedactor } from "../observation/redact.js";
 import { configure } from "./configure.js";
 

@@ -1,14 +1,14 @@
 // Composition: reads a configuration, chooses the adapters and gives each room the ports that it needs.
 
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
-import { parseStrictJson } from "../adapters/config/json.js";
-import { createServers, type McpDeps } from "../adapters/mcp/servers.js";
+import { parseStrictJson } from "../adapters/config/strict-json.js";
+import { createServers, type McpDeps } from "../adapters/mcp/pool.js";
 import { createSchemaChecker } from "../adapters/schema/checker.js";
 import { GRANT_START } from "../approval/index.js";
 import type { Config, OperationView } from "../contracts/index.js";
-import type { Servers } from "../contracts/servers.js";
-import { builtInTools } from "../execution/built-ins.js";
-import type { ShownCalls } from "../gate/answer.js";
+import type { Servers } from "../contracts/mcp-port.js";
+import { builtInTools } from "../execution/built-in-tools.js";
+import type { ShownCalls } from "../gate/verdicts.js";
 import { buildGraph, type GraphPorts } from "../graph/index.js";
 import { createCatalog } from "../listings/catalog.js";
 import { openRedactor } from "../observation/index.js";

@@ -16,7 +16,7 @@
 import { type Digest, haltedOutcome, type Operation, type Outcome, type ResultRef } from "../contracts/index.js";
 import type { Batch, BatchCall } from "../gate/batch.js";
 import type { Claim } from "../ledger/port.js";
-import { callEvent } from "./events.js";
+import { callEvent } from "./call-events.js";
 import type { ExecutionPorts, Run } from "./ports.js";
 import { alreadyRunning, begin, claim, type Refused, refuse, refuseWhatMoved, unavailable } from "./prepare.js";
 import { type Dispatch, dispatchOf } from "./send.js";

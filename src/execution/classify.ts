@@ -8,7 +8,7 @@
 //               contract, `isError`, success.
 
 import type { EffectClass, Evidence, JsonObject, Outcome, OutcomeStatus, SettledReason } from "../contracts/index.js";
-import type { CallEvidence } from "../contracts/servers.js";
+import type { CallEvidence } from "../contracts/mcp-port.js";
 
 /** What the host declared of the tool that bears on how its answers are read. */
 export interface Terms {

@@ -3,7 +3,7 @@
 //   local-1. A tool that returned is `ok`. One that threw is `failed` for a read and `result_unknown` for a write. Past its
 //            deadline it is `unavailable` and `result_unknown`; what comes later is late evidence.
 
-import type { Call, CallEvidence } from "../contracts/servers.js";
+import type { Call, CallEvidence } from "../contracts/mcp-port.js";
 
 export interface LocalCallOptions {
   readonly deadlineMs: number;

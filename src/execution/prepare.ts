@@ -9,11 +9,11 @@
 
 import { type Digest, LOCAL, type Outcome, rejected, ToolgateError } from "../contracts/index.js";
 import type { Batch, BatchCall } from "../gate/batch.js";
-import { injectsOf } from "../gate/call.js";
+import { injectsOf } from "../gate/routed-call.js";
 import type { ClaimResult } from "../ledger/port.js";
 import { type ExecutionPorts, type Run, STORED_WITHIN_MS } from "./ports.js";
 import type { Dispatch } from "./send.js";
-import { isStoreFailure, type SettlePorts, storeOutcome, takenOver } from "./settle.js";
+import { isStoreFailure, operationTakenOver, type SettlePorts, storeOutcome } from "./settle.js";
 
 /** A call that must not be claimed, and why. */
 export interface Refused {
@@ -147,7 +147,7 @@ export async function begin(
       case "halted":
         return { kind: "ended", outcome: begun.row.outcome };
       case "lost":
-        throw takenOver(operation);
+        throw operationTakenOver(operation);
     }
   } catch (error) {
     if (!isStoreFailure(error)) throw error;

@@ -15,7 +15,7 @@ import {
   type ToolEntry,
   type ToolSnapshot,
 } from "../contracts/index.js";
-import { inputKey } from "../gate/call.js";
+import { inputKey } from "../gate/routed-call.js";
 import { namesTool, toolSettings } from "../policy/index.js";
 import { classify, isToolResult } from "./classify.js";
 import type { ExecutionPorts } from "./ports.js";

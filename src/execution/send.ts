@@ -13,7 +13,7 @@ import {
 } from "../contracts/index.js";
 import type { BatchCall } from "../gate/batch.js";
 import { localResult, resultProblem } from "../observation/index.js";
-import { runBuiltIn } from "./built-ins.js";
+import { runBuiltIn } from "./built-in-tools.js";
 import type { Findings, Terms } from "./classify.js";
 import { localCall } from "./local.js";
 import type { ExecutionPorts, Run } from "./ports.js";

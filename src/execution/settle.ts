@@ -4,8 +4,8 @@
 //   settle-call-2. What is judged is what the server said. Only afterwards are the host's secrets taken out and the words
 //                  bounded, before anything stores them: state, model and people read what is stored.
 //   settle-call-3. An answer after the deadline is evidence: the process that sent stores it with the row.
-//   settle-call-4. An outcome that the store does not take is kept in memory and offered again for half a minute. It is never
-//                  found out by sending again.
+//   settle-call-4. An outcome that the store does not take is kept in memory and offered again for half a minute. The call
+//                  is never sent again to find it out.
 
 import {
   type Call,
@@ -77,7 +77,7 @@ export async function storeOutcome(
   insist = insistence(ports),
 ): Promise<void> {
   const stored = await insist(() => ports.ledger.settle({ operationId: operation.id, fence, ...settlement }));
-  if (!stored) throw takenOver(operation);
+  if (!stored) throw operationTakenOver(operation);
 }
 
 /** What the evidence means; the body is stored with it. (settle-call-1, settle-call-2) */
@@ -125,7 +125,7 @@ export function isStoreFailure(error: unknown): error is ToolgateError {
 }
 
 /** Another host took over: nothing more is sent or stored for this operation. */
-export function takenOver({ alias }: Operation): ToolgateError {
+export function operationTakenOver({ alias }: Operation): ToolgateError {
   return new ToolgateError(
     "already_running",
     `another host took \`${alias}\` over`,

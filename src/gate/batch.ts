@@ -25,8 +25,8 @@ import {
 } from "../contracts/index.js";
 import type { Asked, Look, LookPlan, LookQuery, Standing } from "../ledger/port.js";
 import { type CallFacts, type Judgement, judge, type ToolSettings } from "../policy/index.js";
-import { argumentProblem, injectsOf, locate, type Routed, route } from "./call.js";
 import type { GatePorts } from "./ports.js";
+import { argumentProblem, injectsOf, locate, type Routed, route } from "./routed-call.js";
 
 /** One model response as a conversation shows it. None of it is believed (batch-1). */
 export interface ResponseShown {

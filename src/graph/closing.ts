@@ -39,7 +39,7 @@ export async function settleAll(
 }
 
 /** The tool message of a settled operation, its body read from the result store. */
-export async function messageOf(
+export async function toolMessageOf(
   ports: GraphPorts,
   batch: Pick<Batch, "threadId" | "snapshot">,
   row: SettledRow,

@@ -8,7 +8,7 @@ import { AIMessage, type BaseMessage, RemoveMessage, ToolMessage } from "@langch
 import type { Owner } from "../contracts/index.js";
 import { judgeResponse } from "../gate/batch.js";
 import { callsOf, withArguments } from "../observation/conversation.js";
-import { highestSeq, messageOf, settleAll } from "./closing.js";
+import { highestSeq, settleAll, toolMessageOf } from "./closing.js";
 import { lastResponse } from "./last-response.js";
 import type { GraphPorts } from "./ports.js";
 import type { GraphState, GraphUpdate } from "./state.js";
@@ -63,7 +63,7 @@ export async function repair(
     const rows = await settleAll(ports, batch, "it was withdrawn: the conversation went on; it was not run", run); // repair-2
     const unanswered = batch.calls.filter(({ call }) => ids.has(call.callId));
     const settled = unanswered.flatMap(({ operation }) => rows.get(operation.id) ?? []);
-    answers.set(at, await Promise.all(settled.map((row) => messageOf(ports, batch, row, false))));
+    answers.set(at, await Promise.all(settled.map((row) => toolMessageOf(ports, batch, row, false))));
     if (batch.edited.size > 0) edits.set(at, withArguments(last.message, batch.edited));
     ledgerSeq = highestSeq(ledgerSeq, rows.values());
     halted = [...ownUnknown(batch.standing), ...unknownWritesOf(rows.values())];

@@ -2,7 +2,7 @@
 
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import type { Run } from "../execution/ports.js";
-import { UNAUTHENTICATED } from "../gate/answer.js";
+import { UNAUTHENTICATED } from "../gate/verdicts.js";
 import { checkpointProbe } from "../langgraph/durability.js";
 import type { Lease } from "../langgraph/thread-lease.js";
 import type { GraphPorts } from "./ports.js";

@@ -9,7 +9,7 @@
 
 import type { AssessedTool, ServerListing } from "../catalog/index.js";
 import { type Digest, sha256, type WithheldTool } from "../contracts/index.js";
-import type { Servers } from "../contracts/servers.js";
+import type { Servers } from "../contracts/mcp-port.js";
 import { listServer } from "./pages.js";
 import { createToolReader, type ReadTool, type ToolReaderDeps } from "./tool-reader.js";
 

@@ -5,7 +5,7 @@
 
 import { oneLine } from "../contracts/index.js";
 import type { ResultBody } from "./body.js";
-import { byteLength, cleanText } from "./text.js";
+import { byteLength, cleanText } from "./clean-text.js";
 
 /** The standard content blocks a result can become. */
 export type Block =

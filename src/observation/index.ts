@@ -2,10 +2,10 @@
 
 export * from "./advice.js";
 export * from "./body.js";
+export * from "./clean-text.js";
 export * from "./limits.js";
 export * from "./message.js";
 export * from "./page.js";
-export * from "./plain.js";
+export * from "./plain-data.js";
 export * from "./redact.js";
 export * from "./results.js";
-export * from "./text.js";

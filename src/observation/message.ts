@@ -14,8 +14,8 @@ import { LOCAL, type Operation, type Outcome, oneLine, READ_RESULT, type ResultR
 import { adviceFor } from "./advice.js";
 import { type Block, describe, toBlocks, toText } from "./blocks.js";
 import { fromBody, type ResultBody } from "./body.js";
-import { plainOrText } from "./plain.js";
-import { byteLength, cleanText, head } from "./text.js";
+import { byteLength, cleanText, head } from "./clean-text.js";
+import { plainOrText } from "./plain-data.js";
 
 /** Bytes of the excerpt the model gets of a result above `resultBytes`. */
 const EXCERPT_BYTES = 4_096;

@@ -5,7 +5,7 @@
 
 import { toText } from "./blocks.js";
 import { fromBody } from "./body.js";
-import { floorBoundary } from "./text.js";
+import { floorBoundary } from "./clean-text.js";
 
 export interface ResultPage {
   readonly text: string;

@@ -11,7 +11,7 @@ import {
   ToolgateError,
   type UnknownItem,
 } from "../contracts/index.js";
-import { type OpenQuestion, openQuestions, type ShownCalls, storeAnswers, UNAUTHENTICATED } from "../gate/answer.js";
+import { type OpenQuestion, openQuestions, type ShownCalls, storeAnswers, UNAUTHENTICATED } from "../gate/verdicts.js";
 import { toApprovalItem, toOperationItem, toUnknownItem } from "./items.js";
 import type { ReportPorts } from "./ports.js";
 

@@ -11,7 +11,7 @@ import type {
   ToolsReport,
   UnknownItem,
 } from "../contracts/index.js";
-import { openQuestions } from "../gate/answer.js";
+import { openQuestions } from "../gate/verdicts.js";
 import { turnOf } from "../observation/conversation.js";
 import { decide, toolSettings } from "../policy/index.js";
 import { toApprovalItem, toOperationItem, toUnknownItem } from "./items.js";

@@ -146,6 +146,7 @@ describe("names of other systems, and names that look like others", () => {
   });
 });
 
+// All of these failures at once: neighbours by prefix, linked parents, odd kinds of files and odd names.
 describe("through the gate to the server that owns the files", () => {
   const d = desk(b, "2025-11-25");
   const SECRET = "canary-outside-of-the-root-5a0e";
@@ -256,6 +257,7 @@ describe("through the gate to the server that owns the files", () => {
   });
 });
 
+// Pipes and devices block whoever opens them, or never end; a hard link shows no link to resolve.
 describe("files that toolgate itself opens", () => {
   let place: Workspace;
   beforeEach(() => {

@@ -229,6 +229,7 @@ describe("a key that stands twice", () => {
   });
 });
 
+// The same two failures, in what a person types: a key that stands twice, and half of a surrogate pair.
 describe("what a person types", () => {
   let place: Workspace | undefined;
   afterEach(() => place?.end());

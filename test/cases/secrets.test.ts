@@ -315,6 +315,7 @@ describe("arguments that only their author knows to be secret", () => {
   });
 });
 
+// An adapter wrote the arguments of each call into its debug output.
 describe("in a run", () => {
   const b = bench();
   const PASSWORD = "canary-9-c2a7e4d1";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { dialectOf, schemaProblem } from "../../src/catalog/schema.js";
+import { dialectOf, schemaProblem } from "../../src/catalog/schema-problem.js";
 import { LIMITS } from "./helpers.js";
 
 const problem = (schema: unknown, limits = {}) => schemaProblem(schema, { ...LIMITS, ...limits });

@@ -4,7 +4,7 @@
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { ConnectResult, Servers } from "../../src/contracts/servers.js";
+import type { ConnectResult, Servers } from "../../src/contracts/mcp-port.js";
 import { startedOf } from "../../src/create/early.js";
 import { inProcess } from "./in-process.js";
 import { Workspace } from "./support.js";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { jsonLine, readArguments } from "../../src/cli/json.js";
+import { jsonLine, readArguments } from "../../src/cli/json-line.js";
 import { hasHidden } from "../../src/contracts/index.js";
 
 describe("printed JSON steers no terminal and loses nothing (cli-json-1)", () => {

@@ -2,8 +2,8 @@
 
 import { describe, expect, test } from "vitest";
 import { type ApprovalPayload, approvalPayload } from "../../src/approval/index.js";
+import { askQuestions } from "../../src/cli/ask.js";
 import type { Typed } from "../../src/cli/prompt.js";
-import { askQuestions } from "../../src/cli/questions.js";
 import { digest, type JsonObject, ToolgateError } from "../../src/contracts/index.js";
 import type { PersonAnswer } from "../../src/index.js";
 

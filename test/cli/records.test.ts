@@ -4,7 +4,7 @@
 import { join } from "node:path";
 import type { BaseCheckpointSaver } from "@langchain/langgraph";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { openRecords, shownIn } from "../../src/create/records.js";
+import { openRecords, shownIn } from "../../src/create/ledger-only.js";
 import { openLedger } from "../../src/create/stores.js";
 import { shownBy } from "../../src/create/toolgate.js";
 import { type Config, createToolgate, loadConfig, type Toolgate, withKeptSecret } from "../../src/index.js";

@@ -1,7 +1,7 @@
 // What the command shows of a write that may or may not have happened: what was seen of it, and what was read back.
 
 import { expect, test } from "vitest";
-import { showUnknowns } from "../../src/cli/show.js";
+import { showUnknowns } from "../../src/cli/layout.js";
 
 const plain = { bold: (text: string) => text, dim: (text: string) => text, warn: (text: string) => text };
 const options = { style: plain, command: (...words: readonly string[]) => `toolgate ${words.join(" ")}` };

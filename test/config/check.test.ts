@@ -4,7 +4,7 @@ import { chmod, mkdir, mkdtemp, realpath, rm, symlink, writeFile } from "node:fs
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { checkConfig } from "../../src/adapters/config/check.js";
+import { checkConfig } from "../../src/adapters/config/findings.js";
 import { resolveConfig } from "../../src/adapters/config/load.js";
 import { findCommand } from "../../src/adapters/mcp/command.js";
 import type { Config } from "../../src/contracts/index.js";

@@ -2,7 +2,7 @@
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { MAX_JSON_DEPTH, parseStrictJson, whereIs } from "../../src/adapters/config/json.js";
+import { MAX_JSON_DEPTH, parseStrictJson, whereIs } from "../../src/adapters/config/strict-json.js";
 
 const jsonc = (text: string) => parseStrictJson(text, { comments: true, whenEmpty: {} });
 

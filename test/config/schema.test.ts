@@ -4,10 +4,10 @@ import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { Ajv } from "ajv";
 import { describe, expect, it } from "vitest";
-import { checkConfig } from "../../src/adapters/config/check.js";
 import { configJsonSchema } from "../../src/adapters/config/file.js";
-import { parseStrictJson } from "../../src/adapters/config/json.js";
+import { checkConfig } from "../../src/adapters/config/findings.js";
 import { readConfig } from "../../src/adapters/config/load.js";
+import { parseStrictJson } from "../../src/adapters/config/strict-json.js";
 import { load, ref } from "./support.js";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));

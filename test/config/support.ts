@@ -1,7 +1,7 @@
 // What the tests of the configuration share: reading without a disk, and a refusal as plain data.
 
-import { parseStrictJson } from "../../src/adapters/config/json.js";
 import { type Loaded, resolveConfig } from "../../src/adapters/config/load.js";
+import { parseStrictJson } from "../../src/adapters/config/strict-json.js";
 import type { Environment } from "../../src/adapters/config/variables.js";
 import { ToolgateError } from "../../src/contracts/index.js";
 

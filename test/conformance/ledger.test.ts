@@ -1,8 +1,8 @@
 import { createMemoryLedger } from "../../src/adapters/memory/ledger.js";
+import { sqliteStore } from "../../src/adapters/sqlite/commit.js";
 import { createSqliteLedger } from "../../src/adapters/sqlite/ledger.js";
 import { openStore } from "../../src/adapters/sqlite/open.js";
 import { sqliteTables } from "../../src/adapters/sqlite/tables.js";
-import { sqliteStore } from "../../src/adapters/sqlite/transaction.js";
 import { createLedger } from "../../src/ledger/ledger.js";
 import type { Store } from "../../src/ledger/tables.js";
 import { within } from "../../src/ledger/within.js";

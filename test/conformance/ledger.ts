@@ -574,6 +574,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       expect(next).toMatchObject({ kind: "claimed", fence: 2 });
     });
 
+    // An approval's number could be used for a call that it was not given for.
     it.each([
       ["another seal", { mac: "forged" }, {}],
       ["another approval", { approvalId: "approval-of-something-else" }, {}],
@@ -587,6 +588,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       expect(await claimOne(at, asked, { verdicts: [yes] })).toMatchObject({ kind: "claimed" });
     });
 
+    // An approval's number could be used again, or for another call.
     it("a verdict is for one operation: other arguments, another call, another thread (ledger-2)", async () => {
       const at = await fresh();
       const yes = await approve(at, asked);
@@ -859,6 +861,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       expect(await at.ledger.openRequests()).toHaveLength(1);
     });
 
+    // The model was told to wait for an approval although its question had expired.
     it("an answer to an expired question settles the operation as expired (ask-3)", async () => {
       const at = await fresh();
       const question = await askOne(at, asked, { ttlMs: 1_000 });
@@ -870,6 +873,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       expect(outcomeOf(await rowOf(at, asked))?.message).toContain("it was not run");
     });
 
+    // The wall clock went backwards, and what depended on its order or on a lifetime went wrong.
     it("a clock set back does not reopen an expired question (clock-1)", async () => {
       const at = await fresh();
       const question = await askOne(at, asked, { ttlMs: 1_000 });

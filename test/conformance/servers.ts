@@ -1,11 +1,11 @@
 // What every adapter of the `Servers` port must do, over each transport and protocol revision.
 //
 // A factory makes the adapter from configurations. The servers are real, and their log tells what reached them. The
-// invariants (servers-1 to servers-5) stand in the header of `src/contracts/servers.ts`.
+// invariants (servers-1 to servers-5) stand in the header of `src/contracts/mcp-port.ts`.
 
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import type { ServerConfig } from "../../src/contracts/index.js";
-import type { CallEvidence, CallRequest, ServerConnection, Servers } from "../../src/contracts/servers.js";
+import type { CallEvidence, CallRequest, ServerConnection, Servers } from "../../src/contracts/mcp-port.js";
 import { asks, connected, World } from "../support/mcp.js";
 
 export type ServersFactory = (

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { parseStrictJson } from "../../src/adapters/config/json.js";
+import { parseStrictJson } from "../../src/adapters/config/strict-json.js";
 import { commandFile, serverFile, sourceFile } from "../support/compile.js";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));

@@ -4,7 +4,7 @@
 import { describe, expect, test } from "vitest";
 import { createMemoryLedger } from "../../src/adapters/memory/ledger.js";
 import { Limits, type Operation, type SettledRow, sha256, ToolgateError } from "../../src/contracts/index.js";
-import type { Call, CallEvidence } from "../../src/contracts/servers.js";
+import type { Call, CallEvidence } from "../../src/contracts/mcp-port.js";
 import { inOrder, type SendingRun, sendInOrder } from "../../src/execution/call.js";
 import type { Findings } from "../../src/execution/classify.js";
 import { type LocalCallOptions, localCall } from "../../src/execution/local.js";

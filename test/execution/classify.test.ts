@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { CallEvidence } from "../../src/contracts/servers.js";
+import type { CallEvidence } from "../../src/contracts/mcp-port.js";
 import { classify, type Findings, type Terms } from "../../src/execution/classify.js";
 
 const read: Terms = { effect: "read", errors: "conservative", contract: undefined, outputMismatch: "unknown" };

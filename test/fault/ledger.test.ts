@@ -139,7 +139,7 @@ describe("SQLite ledger and its file", () => {
   it("waits for the disk where something leaves the process, and not where the next such commit makes it durable (commit-1)", async () => {
     await createSqliteLedger(path, deps).close();
     const handle = new Database(path);
-    const ledger = createSqliteLedger(handle, deps);
+    const ledger = createSqliteLedger(handle, deps, "same file");
     const { owner } = createOwner();
     const synchronous = () => handle.pragma("synchronous", { simple: true });
     await ledger.enter("t1", owner, 1_000);

@@ -182,6 +182,7 @@ describe.each(versions)("a store of %s", (version) => {
   });
 });
 
+// State saved by another version could not prove whose it was, and tools still ran.
 describe("what this version cannot read is refused before anything is started", () => {
   const newest = `v${SCHEMA_VERSION}`;
   const made = existsSync(join(here, newest));

@@ -167,7 +167,7 @@ describe("what servers, state and forks cannot change", () => {
     expect(approval?.why).toMatch(/^earlier writes bear on this one: mcp__hostile__act \(ok, /);
   });
 
-  test("what a person settles takes the place of its tool message; there is never a second one (unknown-node-2) (G8)", async () => {
+  test("what a person settles takes the place of its tool message; there is never a second one (unknown-node-2, conversation-2 and G8)", async () => {
     const hostile = { calls: { act: { do: "answer", error: { code: -32603, message: "lost" } } } };
     const permissions = { allow: ["mcp__hostile__act"] };
     const agent = await start([{ calls: [act("a", "c1")] }, DONE], { permissions }, {}, hostile);

@@ -169,7 +169,7 @@ describe("a read-back that settles nothing: a person is asked, with what was fou
 });
 
 describe("before the world is taken at its word", () => {
-  test('G7: a "no" waits for the late answer: a slow write that is done after all is not called failed', async () => {
+  test('a "no" waits for the late answer: a slow write that is done after all is not called failed (G7)', async () => {
     const agent = await start({
       act: { do: "late", ms: 600 },
       look: { do: "answer", effect: false, ...answer({ count: 0 }) },

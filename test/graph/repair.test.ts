@@ -80,7 +80,7 @@ describe("a conversation is mended before a model reads it (model-node-4) (G8)",
     ]);
   });
 
-  test("gaps are found exactly where a provider would find them (repair-1)", () => {
+  test("gaps are found exactly where a provider would find them (repair-1, conversation-1)", () => {
     const kind = fc.oneof(
       fc.constant("human"),
       fc.array(fc.integer({ min: 0, max: 3 }), { maxLength: 3 }).map((ids) => ({ ai: [...new Set(ids)] })),

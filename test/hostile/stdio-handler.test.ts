@@ -13,7 +13,7 @@ afterEach(async () => {
 
 // One line with an answer nested 20,000 levels deep to a request that nobody had made ended the host: the SDK wrote it out
 // for its error text, and that error was thrown in the handler of a socket.
-test("a message that the reader cannot take is dropped and told, and the next one arrives (stdio-5)", async () => {
+test("a message that the reader cannot take is dropped and told, and the next one arrives (stdio-7)", async () => {
   const deep = `${"[".repeat(20_000)}${"]".repeat(20_000)}`;
   const lines = [`{"jsonrpc":"2.0","id":999,"result":{"x":${deep}}}`, '{"jsonrpc":"2.0","id":1,"result":{}}'];
   const code = `process.stdout.write(${JSON.stringify(lines.map((line) => `${line}\n`).join(""))}); process.stdin.resume();`;

@@ -3,11 +3,11 @@
 import type { Transport } from "@modelcontextprotocol/client";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { watchEvents } from "../../src/adapters/mcp/events.js";
+import { watchEvents } from "../../src/adapters/mcp/event-stream.js";
 import { LineReader } from "../../src/adapters/mcp/lines.js";
 import { jsonBytes } from "../../src/adapters/mcp/measure.js";
 import { networkFailure } from "../../src/adapters/mcp/network.js";
-import { Observer } from "../../src/adapters/mcp/observe.js";
+import { Observer } from "../../src/adapters/mcp/observed-transport.js";
 import { NothingSent, PendingRequest } from "../../src/adapters/mcp/pending-request.js";
 import { Ring } from "../../src/adapters/mcp/ring.js";
 import { Starts } from "../../src/adapters/mcp/starts.js";

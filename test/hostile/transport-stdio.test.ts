@@ -322,7 +322,7 @@ describe("what a server is given, and what is left of it", () => {
   });
 
   test("a host that exits without closing leaves no server behind (group-2)", async () => {
-    const adapter = pathToFileURL(sourceFile("adapters/mcp/servers")).href;
+    const adapter = pathToFileURL(sourceFile("adapters/mcp/pool")).href;
     const config = world.stdio({ stubborn: true, grandchild: { ignoresSigterm: true } });
     const code = `
       import { createServers } from ${JSON.stringify(adapter)};

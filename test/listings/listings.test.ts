@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Config } from "../../src/contracts/index.js";
-import type { ListPage, ServerConnection, Servers } from "../../src/contracts/servers.js";
+import type { ListPage, ServerConnection, Servers } from "../../src/contracts/mcp-port.js";
 import type { Ledger } from "../../src/ledger/port.js";
 import { type Catalog, createCatalog } from "../../src/listings/catalog.js";
 import { CHARS_A_SLICE, TOOLS_A_SLICE } from "../../src/listings/slices.js";

@@ -1,4 +1,4 @@
-import { createServers } from "../../src/adapters/mcp/servers.js";
+import { createServers } from "../../src/adapters/mcp/pool.js";
 import { serversConformance } from "../conformance/servers.js";
 
 serversConformance((configs, { lateAnswerMs }) =>

@@ -1,6 +1,6 @@
 // Mutants: hosts that are broken on purpose, each in one way that people build by accident. The simulator must find each out.
 
-import type { Call, CallRequest, ServerConnection, Servers } from "../../src/contracts/servers.js";
+import type { Call, CallRequest, ServerConnection, Servers } from "../../src/contracts/mcp-port.js";
 import type { ClaimBatch, ClaimResult, Ledger } from "../../src/ledger/port.js";
 import type { ViolationKind } from "./facts.js";
 import type { Broken } from "./run.js";

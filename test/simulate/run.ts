@@ -1,7 +1,7 @@
 // Run: a plan -> its history and what was wrong with it.
 
 import { createMemoryResults } from "../../src/adapters/memory/results.js";
-import type { Servers } from "../../src/contracts/servers.js";
+import type { Servers } from "../../src/contracts/mcp-port.js";
 import { createCast } from "./cast.js";
 import { checkMessages, checkRows, checkSend } from "./check.js";
 import { drive } from "./drive.js";

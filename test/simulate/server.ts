@@ -2,7 +2,7 @@
 // the plan says. It outlives hosts; what was sent to it happens whoever is still there to hear of it.
 
 import type { JsonObject } from "../../src/contracts/index.js";
-import type { RawResponse } from "../../src/contracts/servers.js";
+import type { RawResponse } from "../../src/contracts/mcp-port.js";
 import { canonical, strike } from "./facts.js";
 import type { AnswerKind, ToolPlan } from "./plan.js";
 import type { World } from "./world.js";

@@ -2,7 +2,7 @@
 // what comes back comes through a port, so that the host can be struck before and after it.
 
 import type { JsonObject } from "../../src/contracts/index.js";
-import type { Call, CallEvidence, CallRequest, ServerConnection, Servers } from "../../src/contracts/servers.js";
+import type { Call, CallEvidence, CallRequest, ServerConnection, Servers } from "../../src/contracts/mcp-port.js";
 import { canonical, type Meaning, meaningOf, type Send } from "./facts.js";
 import { type Reaction, SERVER, type Server } from "./server.js";
 import type { Process, World } from "./world.js";

@@ -13,7 +13,7 @@ import type { ServerEvent, ServerLog } from "../../servers/log.js";
 import { sdkServer } from "../../servers/sdk.js";
 import { PendingRequest } from "../../src/adapters/mcp/pending-request.js";
 import { createSchemaChecker } from "../../src/adapters/schema/checker.js";
-import type { SchemaChecker } from "../../src/catalog/checker.js";
+import type { SchemaChecker } from "../../src/catalog/schema-checker.js";
 import type {
   Call,
   CallEvidence,
@@ -23,7 +23,7 @@ import type {
   RawResponse,
   ServerConnection,
   Servers,
-} from "../../src/contracts/servers.js";
+} from "../../src/contracts/mcp-port.js";
 import { createTestToolgate } from "../../src/testing.js";
 import { hostileConfig } from "../servers/programs/hostile-config.js";
 import { hostileCore } from "../servers/programs/hostile-core.js";

@@ -4,9 +4,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readLog, type ServerEvent, type ServerEventName } from "../../servers/log.js";
-import { createServers, type McpDeps } from "../../src/adapters/mcp/servers.js";
+import { createServers, type McpDeps } from "../../src/adapters/mcp/pool.js";
 import { HttpServer, type ServerConfig, StdioServer } from "../../src/contracts/index.js";
-import type { CallRequest, ServerConnection, Servers } from "../../src/contracts/servers.js";
+import type { CallRequest, ServerConnection, Servers } from "../../src/contracts/mcp-port.js";
 import { type RpcProcess, serverCommand, startHttpServer } from "./rpc.js";
 
 export type Started = RpcProcess & { readonly url: string; readonly otherUrl: string };

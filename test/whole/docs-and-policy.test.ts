@@ -248,7 +248,7 @@ describe("a docs service that is loaded on demand, and a local policy file", () 
     });
   }
 
-  test("capability text is reused while the catalog is unchanged, and the stream says so", async () => {
+  test("capability text is reused while the catalog is unchanged, and the stream says so (model-node-1)", async () => {
     const agent = await start({}, [load, query, { say: "Done." }]);
     const events: unknown[] = [];
     const stream = await agent.toolgate.graph.stream({ messages: [{ role: "user", content: QUESTION }] } as never, {

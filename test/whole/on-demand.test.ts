@@ -119,7 +119,7 @@ describe("servers that are connected on demand", () => {
     expect(b.log("effect").map((event) => event.tool)).toEqual(["trigger"]);
   });
 
-  test("names that map to one alias refuse the whole assembly; the old snapshot and its tools stay (G2)", async () => {
+  test("names that map to one alias refuse the whole assembly; the old snapshot and its tools stay (discover-3 and G2)", async () => {
     const agent = await start(
       [
         { calls: [connect("deploy")] },

@@ -4,7 +4,7 @@
 
 import type { z } from "zod";
 import { oneLine } from "../../contracts/index.js";
-import type { Path } from "./json.js";
+import type { Path } from "./strict-json.js";
 
 /** `mcpServers.docs.args[0]`; a key with other characters than letters, digits, `_`, `$` and `-` is in brackets and quotes. One bounded line. */
 export function pathText(path: Path): string {

@@ -14,11 +14,11 @@ import { Config, type Finding, isObject, oneLine, type ServerConfig, ToolgateErr
 import { ConfigFile } from "./file.js";
 import { serverFindings } from "./foreign.js";
 import { describeIssue, pathText, typeOf } from "./issues.js";
-import { type Path, parseStrictJson } from "./json.js";
+import { inFolder, isAbout, namesProblem, readServer } from "./read-servers.js";
+import { readText } from "./read-text.js";
 import { type Refuse, refusals } from "./refuse.js";
 import { saysSecret, secretsOf } from "./secrets.js";
-import { inFolder, isAbout, namesProblem, readServer } from "./servers.js";
-import { readText } from "./text.js";
+import { type Path, parseStrictJson } from "./strict-json.js";
 import { unknownKeys } from "./unknown.js";
 import { type Environment, expandVariables, type VariableProblem } from "./variables.js";
 

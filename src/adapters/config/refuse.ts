@@ -2,7 +2,7 @@
 
 import { oneLine, ToolgateError } from "../../contracts/index.js";
 import { pathText } from "./issues.js";
-import { type Path, whereIs } from "./json.js";
+import { type Path, whereIs } from "./strict-json.js";
 
 /** Builds a refusal: the place if it is known, then the sentence. The code is `config_invalid` unless given. */
 export type Refuse = (path: Path, problem: string, hint: string, code?: "config_variable") => ToolgateError;

@@ -9,9 +9,7 @@
 //              headers that only name a format (Accept, Content-Type, User-Agent and the like) are not secrets.
 
 import type { ServerConfig } from "../../contracts/index.js";
-
-/** The shortest value that is redacted. (secrets-2) */
-export const MIN_SECRET_CHARS = 6;
+import { MIN_SECRET_CHARS } from "../../observation/redact.js";
 
 const SESSION = new Set(
   "HOME USER LOGNAME USERNAME PATH PWD SHELL TMPDIR TMP TEMP LANG TERM HOSTNAME NODE_ENV USERPROFILE APPDATA".split(

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { type Finding, isObject, nearest } from "../../contracts/index.js";
 import { ConfigFile } from "./file.js";
 import { pathText } from "./issues.js";
-import type { Path } from "./json.js";
+import type { Path } from "./strict-json.js";
 
 /** A warning for each unknown key of a file's value, in the order they stand. */
 export function unknownKeys(value: unknown): Finding[] {

@@ -9,7 +9,7 @@
 //                not begin like a name (`${}`, `${1}`, `$VAR`) stays unchanged.
 
 import { isObject, oneLine } from "../../contracts/index.js";
-import { MAX_JSON_DEPTH, type Path } from "./json.js";
+import { MAX_JSON_DEPTH, type Path } from "./strict-json.js";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 

@@ -57,7 +57,7 @@ function faultOf(file: string, windows: boolean): FileFault | undefined {
 }
 
 /** What stands at `path`; undefined when nothing does, or when the system refuses to look. */
-export function kindOf(path: string): "folder" | "file" | undefined {
+export function commandKind(path: string): "folder" | "file" | undefined {
   const found = statOf(path);
   if (found === undefined) return undefined;
   return found.isDirectory() ? "folder" : "file";

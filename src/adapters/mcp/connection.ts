@@ -16,8 +16,8 @@ import type {
   ListPage,
   RawResponse,
   ServerConnection,
-} from "../../contracts/servers.js";
-import type { Observer } from "./observe.js";
+} from "../../contracts/mcp-port.js";
+import type { Observer } from "./observed-transport.js";
 import { PendingRequest, RefusedResend } from "./pending-request.js";
 import { messageOf, type Scrub } from "./problem.js";
 
@@ -43,7 +43,7 @@ interface Terms {
   readonly signal?: AbortSignal | undefined;
 }
 
-export class Connection implements ServerConnection {
+export class McpConnection implements ServerConnection {
   readonly name: string;
   readonly protocol: string;
   readonly serverInfo: { readonly name: string; readonly version: string };

@@ -5,9 +5,9 @@
 //   http-3. A body is read up to the limit of the requests that wait for it, whether it is JSON or an event stream.
 //   http-4. Status and network failures are recorded for the pending request whose POST this is, and for no other.
 
-import { watchEvents } from "./events.js";
+import { watchEvents } from "./event-stream.js";
 import { networkFailure } from "./network.js";
-import type { Observer } from "./observe.js";
+import type { Observer } from "./observed-transport.js";
 import { type PendingRequest, RefusedResend } from "./pending-request.js";
 import { messageOf } from "./problem.js";
 

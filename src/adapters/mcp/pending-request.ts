@@ -7,7 +7,7 @@
 //   pending-request-1. The first end counts: a second answer, or a close after the answer, changes nothing.
 //   pending-request-2. A body above `maxBytes` is measured and dropped, never kept.
 
-import type { CallEvidence, RawResponse } from "../../contracts/servers.js";
+import type { CallEvidence, RawResponse } from "../../contracts/mcp-port.js";
 import { jsonBytes } from "./measure.js";
 
 export type PendingEnd = "response" | "closed" | "error";

@@ -2,13 +2,13 @@
 
 import { basename, isAbsolute } from "node:path";
 import type { StdioServer } from "../../contracts/index.js";
-import { type FileFault, findCommand, kindOf } from "./command.js";
+import { commandKind, type FileFault, findCommand } from "./command.js";
 import { ServerProblem } from "./problem.js";
 
 /** Throws a `ServerProblem` when the folder or the command cannot work. */
 export function precheck(config: StdioServer, env: Readonly<Record<string, string>>): void {
   const folder = `\`${basename(config.cwd)}\``;
-  const there = kindOf(config.cwd);
+  const there = commandKind(config.cwd);
   if (there === undefined) throw new ServerProblem(`the folder ${folder} (\`cwd\` of this server) does not exist`);
   if (there === "file") throw new ServerProblem(`${folder} (\`cwd\` of this server) is not a folder`);
 

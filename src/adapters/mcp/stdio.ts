@@ -8,10 +8,10 @@
 //   stdio-2. stdout and stderr are always read and never held without bound.
 //   stdio-3. `onclose` comes once, at most `DRAIN_MS` after the end of the process, and no message comes after it.
 //   stdio-4. `close()` ends the process group. Where the system still lists a process of it, `onerror` is told.
-//   stdio-5. A message that its reader cannot take is dropped, and `onerror` is told: an error thrown there would end this
-//            process.
 //   stdio-5. One transport starts one process, also when `start()` is called twice at once.
 //   stdio-6. A process that cannot be started is reported by `start()` as a `ServerProblem`, and nothing is thrown later.
+//   stdio-7. A message that its reader cannot take is dropped, and `onerror` is told: an error thrown there would end this
+//            process.
 
 import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
@@ -152,7 +152,7 @@ export class StdioTransport implements Transport {
     return new ServerProblem(`the command \`${this.#config.command}\` could not be started: ${messageOf(error)}`);
   }
 
-  /** stdio-5 */
+  /** stdio-7 */
   #deliver(message: JSONRPCMessage): void {
     try {
       this.onmessage?.(message);

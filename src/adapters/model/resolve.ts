@@ -7,7 +7,7 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { initChatModel, MODEL_PROVIDER_CONFIG } from "langchain/chat_models/universal";
 import { oneLine, ToolgateError } from "../../contracts/index.js";
-import { readText } from "../config/text.js";
+import { readText } from "../config/read-text.js";
 import { parseScript } from "./script.js";
 import { scriptedModel } from "./scripted.js";
 

@@ -5,7 +5,7 @@
 
 import { z } from "zod";
 import { isObject, ToolgateError } from "../../contracts/index.js";
-import { parseStrictJson } from "../config/json.js";
+import { parseStrictJson } from "../config/strict-json.js";
 
 export const ScriptCall = z.strictObject({
   name: z.string(),

@@ -9,8 +9,8 @@ import type { Moment } from "../../ledger/clock.js";
 import type { ModelRequestRecord } from "../../ledger/port.js";
 import type { Holder, ReadSet, Tables, TurnCounters } from "../../ledger/tables.js";
 import { within } from "../../ledger/within.js";
-import type { Part } from "./load.js";
 import { loaded } from "./loaded.js";
+import type { Part } from "./loading.js";
 
 /** A thread's own cells. Version 0: it is not stored yet. */
 export interface Header {

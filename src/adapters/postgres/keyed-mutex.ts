@@ -1,4 +1,5 @@
-// Keyed mutex: one write of a thread at a time within this process. It only spares conflicts; no promise rests on it.
+// Keyed mutex: one write of a thread at a time within this process. It only makes conflicts in the
+// database rarer; nothing is wrong without it.
 
 /** Runs tasks that share a key one after the other. */
 export class KeyedMutex {

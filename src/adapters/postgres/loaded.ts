@@ -7,9 +7,9 @@ import type { ModelRequestRecord } from "../../ledger/port.js";
 import type { Question, ReadSet, Tables, TurnCounters } from "../../ledger/tables.js";
 import { type MemoryTables, memoryTables } from "../memory/tables.js";
 import type { Header } from "./image.js";
-import type { Part } from "./load.js";
+import type { Part } from "./loading.js";
 
-export interface Loaded {
+export interface LoadedTables {
   readonly memory: Tables;
   /** By thread id, with one for each thread that is named and not stored yet. */
   readonly headers: Map<string, Header>;
@@ -25,7 +25,7 @@ interface Aside {
   readonly requests: ModelRequestRecord[];
 }
 
-export function loaded(readSet: ReadSet, parts: readonly Part[]): Loaded {
+export function loaded(readSet: ReadSet, parts: readonly Part[]): LoadedTables {
   const memory = memoryTables();
   const headers = new Map<string, Header>();
   const aside: Aside = { listed: [], known: new Set(), requests: [] };

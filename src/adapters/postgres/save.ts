@@ -14,7 +14,7 @@ import { type OperationRow, outcomeOf, sha256 } from "../../contracts/index.js";
 import type { Question } from "../../ledger/tables.js";
 import type { Changes, Header, Image } from "./image.js";
 import { identicalKey, key, ownerKey } from "./keys.js";
-import { NOW, type Statement } from "./load.js";
+import { NOW, type Statement } from "./loading.js";
 
 /** Milliseconds that a ruling may be old when it is stored. */
 const STALE_MS = 2_000;

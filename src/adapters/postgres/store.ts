@@ -1,5 +1,5 @@
-// Store: image, rule, compare-and-set. A rule of the ledger runs over what one SELECT loaded; one statement stores what it
-// changed, if the threads it touches are still as they were loaded. Otherwise the rule runs again.
+// Store: optimistic transactions of the ledger's rules. A rule runs over what one SELECT loaded; one statement stores
+// what it changed, if the threads it touches are still as they were loaded. Otherwise the rule runs again.
 //
 //   postgres-store-1. An answer that changes nothing is given only from an image just loaded.
 //   postgres-store-2. After a lost answer the database is asked whether the write is in.
@@ -13,7 +13,7 @@ import { StatementError } from "./connection.js";
 import { type Header, type Image, imageOf } from "./image.js";
 import { KeyedMutex } from "./keyed-mutex.js";
 import { keys, ownerKey } from "./keys.js";
-import { loading, NOW, type Part, type Statement } from "./load.js";
+import { loading, NOW, type Part, type Statement } from "./loading.js";
 import { Memo } from "./memo.js";
 import { saving } from "./save.js";
 

@@ -6,9 +6,9 @@
 //
 // There is one thread with one job at a time; other jobs wait in line. An idle thread does not keep the process alive.
 
-import { dialectOf, type SchemaChecker, type SchemaVerdict } from "../../catalog/checker.js";
+import { dialectOf, type SchemaChecker, type SchemaVerdict } from "../../catalog/schema-checker.js";
 import { type Digest, type JsonObject, oneLine, sha256 } from "../../contracts/index.js";
-import { type Answer, ask, start, stop, type Thread } from "./thread.js";
+import { type Answer, askWorker, start, stop, type Thread } from "./worker-thread.js";
 
 /** How many compiled schemas the thread holds. */
 const MAX_COMPILED = 256;
@@ -90,11 +90,11 @@ class WorkerChecker implements SchemaChecker {
       if ("unusable" in ready) return unusable(ready.unusable);
       if (!thread.compiled.has(job.key)) {
         const { key, dialect, text } = job;
-        const made = await ask(thread, { compile: key, dialect, text }, this.#limitMs * COMPILE_FACTOR);
+        const made = await askWorker(thread, { compile: key, dialect, text }, this.#limitMs * COMPILE_FACTOR);
         if ("unusable" in made) return unusable(made.unusable);
       }
       markUsed(thread, job.key);
-      return verdictOf(await ask(thread, { check: job.key, value: job.value }, this.#limitMs));
+      return verdictOf(await askWorker(thread, { check: job.key, value: job.value }, this.#limitMs));
     } finally {
       thread.worker.unref();
     }

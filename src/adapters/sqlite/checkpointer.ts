@@ -29,7 +29,7 @@ import Database from "better-sqlite3";
 import { type Owner, RUN, takenOver } from "../../contracts/index.js";
 import type { ProbingSaver } from "../../langgraph/durability.js";
 import { CheckpointSerializer } from "../../langgraph/serde.js";
-import { type Commit, committing } from "./transaction.js";
+import { type Commit, committing } from "./commit.js";
 
 /** Milliseconds a statement waits for another process's lock. */
 const BUSY_TIMEOUT_MS = 5_000;

@@ -5,10 +5,10 @@ import { sameOwner } from "../../contracts/index.js";
 import { createLedger } from "../../ledger/ledger.js";
 import type { Ledger, LedgerDeps } from "../../ledger/port.js";
 import type { Holds } from "./checkpointer.js";
+import { type Checkpoints, sqliteStore } from "./commit.js";
 import { guarded } from "./failure.js";
 import { openStore } from "./open.js";
 import { sqliteTables } from "./tables.js";
-import { type Checkpoints, sqliteStore } from "./transaction.js";
 
 /**
  * A ledger in a SQLite file (made if missing, with its folder) or in an open database. Migrates it to this version.

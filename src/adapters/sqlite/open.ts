@@ -1,6 +1,6 @@
 // Opening a SQLite file for toolgate: durable, shared between processes, private to its user; failures said in words.
 //
-// The file is in WAL mode; transaction.ts says what a commit survives.
+// The file is in WAL mode; commit.ts says what a commit survives.
 
 import { closeSync, openSync } from "node:fs";
 import { dirname } from "node:path";
@@ -30,7 +30,7 @@ export function openStore(db: Database.Database | string): Database.Database {
 function prepare(db: Database.Database): Database.Database {
   db.pragma(`busy_timeout = ${BUSY_MS}`);
   refuseLater(db); // before anything of it is changed
-  db.pragma("synchronous = FULL"); // for whoever writes without transaction.ts
+  db.pragma("synchronous = FULL"); // for whoever writes without commit.ts
   if (!db.memory && db.pragma("journal_mode", { simple: true }) !== "wal") turnOnWal(db);
   migrate(db);
   return db;

@@ -10,9 +10,9 @@ import type { ResultRef } from "../../contracts/index.js";
 import type { Survives } from "../../ledger/tables.js";
 import { referenceTo } from "../../observation/reference.js";
 import type { ResultStore } from "../../observation/results.js";
+import { committing } from "./commit.js";
 import { guarded } from "./failure.js";
 import { openStore } from "./open.js";
-import { committing } from "./transaction.js";
 
 /** Smaller bodies are kept as they are. */
 const COMPRESS_BYTES = 1_024;

@@ -5,24 +5,24 @@
 
 import { ToolgateError } from "../../contracts/index.js";
 import type { PersonAnswer } from "../../index.js";
-import { failureOf, UsageError } from "../failure.js";
-import type { Context, Outcome } from "../io.js";
-import { readArguments } from "../json.js";
-import { type Opened, withToolgate } from "../open.js";
+import { failureOf, UsageError } from "../error-report.js";
+import type { CommandResult, Context } from "../io.js";
+import { readArguments } from "../json-line.js";
+import { type Opened, withToolgate } from "../open-agent.js";
 import { redacted } from "../redacted.js";
-import { standing, takeTurn, withFailure } from "../turn.js";
-import { turnOutcome } from "./report.js";
+import { standingOf, takeTurn, withFailure } from "../turn.js";
+import { turnOutcome } from "./reported.js";
 
-export function approve(context: Context, approvalId: string): Promise<Outcome> {
+export function approve(context: Context, approvalId: string): Promise<CommandResult> {
   return answer(context, approvalId, { type: "approve" });
 }
 
-export function reject(context: Context, approvalId: string, reason: string | undefined): Promise<Outcome> {
+export function reject(context: Context, approvalId: string, reason: string | undefined): Promise<CommandResult> {
   return answer(context, approvalId, { type: "reject", ...(reason === undefined ? {} : { message: reason }) });
 }
 
 /** Throws `UsageError` when `json` is no JSON object. */
-export async function edit(context: Context, approvalId: string, json: string): Promise<Outcome> {
+export async function edit(context: Context, approvalId: string, json: string): Promise<CommandResult> {
   const args = readArguments(json);
   if ("problem" in args)
     throw new UsageError(`--args is not taken: ${args.problem}`, "give one JSON object, quoted for the shell");
@@ -39,7 +39,11 @@ export interface ResolveOptions {
 /** Longest note kept with a resolution, in characters. */
 const NOTE_CHARS = 2_000;
 
-export async function resolveUnknown(context: Context, operationId: string, options: ResolveOptions): Promise<Outcome> {
+export async function resolveUnknown(
+  context: Context,
+  operationId: string,
+  options: ResolveOptions,
+): Promise<CommandResult> {
   const { note } = options;
   const given = [
     ...(options.happened ? (["happened"] as const) : []),
@@ -59,11 +63,11 @@ export async function resolveUnknown(context: Context, operationId: string, opti
   );
 }
 
-function answer(context: Context, approvalId: string, person: PersonAnswer): Promise<Outcome> {
+function answer(context: Context, approvalId: string, person: PersonAnswer): Promise<CommandResult> {
   return settle(context, (opened) => opened.toolgate.ledger.answer(approvalId, person, { approver: context.io.user }));
 }
 
-function settle(context: Context, store: (opened: Opened) => Promise<{ threadId: string }>): Promise<Outcome> {
+function settle(context: Context, store: (opened: Opened) => Promise<{ threadId: string }>): Promise<CommandResult> {
   return withToolgate(context, { seals: true }, async (opened) => {
     let threadId: string;
     try {
@@ -71,7 +75,7 @@ function settle(context: Context, store: (opened: Opened) => Promise<{ threadId:
     } catch (cause) {
       const known = cause instanceof ToolgateError ? cause.data["threadId"] : undefined;
       if (typeof known !== "string") throw cause;
-      const turn = await standing(opened, known); // the report says where the thread stands, beside the error
+      const turn = await standingOf(opened, known); // the report says where the thread stands, beside the error
       const shown = redacted(cause, opened.toolgate.host.redact);
       return turnOutcome(context, { report: withFailure(turn.report, failureOf(shown)), cause: shown });
     }

@@ -1,6 +1,6 @@
 // `toolgate check`: what is wrong with the configuration. Only with `--connect` does it load the agent and start servers.
 
-import { checkConfig } from "../../adapters/config/check.js";
+import { checkConfig } from "../../adapters/config/findings.js";
 import { BUILT_INS, type Config, type Finding, onDemand, oneLine, ToolgateError } from "../../contracts/index.js";
 import {
   compilePolicy,
@@ -9,17 +9,17 @@ import {
   unmatchedReadBacks,
   unmatchedRules,
 } from "../../policy/index.js";
-import { configOf } from "../config.js";
+import { failureOf } from "../error-report.js";
 import { EXIT } from "../exit.js";
-import { failureOf } from "../failure.js";
-import type { Context, Outcome } from "../io.js";
-import { table } from "../show.js";
+import type { CommandResult, Context } from "../io.js";
+import { table } from "../layout.js";
+import { configOf } from "../read-config.js";
 
 /**
  * Everything wrong with the configuration at once. Starts no server, unless `connect` asks to see also what only their
  * lists can tell.
  */
-export async function check(context: Context, connect: boolean): Promise<Outcome> {
+export async function check(context: Context, connect: boolean): Promise<CommandResult> {
   const problems = await findings(context, connect);
   const wrong = problems.some(({ level }) => level === "error");
   const text = problems.map(({ level, code, message }) => [level, code, oneLine(message, 1_000)]);
@@ -57,7 +57,7 @@ async function findings(context: Context, connect: boolean): Promise<Finding[]> 
 
 /** What only the servers' lists can tell: what is down, what is withheld, which rules match nothing. */
 async function listingFindings(context: Context): Promise<Finding[]> {
-  const { withToolgate } = await import("../open.js"); // heavy: the graph, the MCP client and the stores
+  const { withToolgate } = await import("../open-agent.js"); // heavy: the graph, the MCP client and the stores
   return withToolgate({ ...context, note: () => undefined }, {}, async ({ toolgate }) => {
     const { host } = toolgate;
     const waiting = onDemand(host.config);

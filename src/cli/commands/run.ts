@@ -1,14 +1,14 @@
 // `toolgate run`: one user turn. At a terminal it asks the person for approvals. Elsewhere it stops at the first question.
 
 import { isThreadId, oneLine, ToolgateError } from "../../contracts/index.js";
-import { UsageError } from "../failure.js";
-import { type Context, isInteractive, type Outcome } from "../io.js";
-import { type Opened, withToolgate } from "../open.js";
+import { askQuestions } from "../ask.js";
+import { UsageError } from "../error-report.js";
+import { type CommandResult, type Context, isInteractive } from "../io.js";
+import { type Opened, withToolgate } from "../open-agent.js";
 import { createAsk } from "../prompt.js";
-import { askQuestions } from "../questions.js";
 import { styleOf } from "../style.js";
 import type { Turn } from "../turn.js";
-import { turnOutcome } from "./report.js";
+import { turnOutcome } from "./reported.js";
 
 /** The longest question, in characters. */
 export const QUESTION_CHARS = 200_000;
@@ -18,7 +18,7 @@ export interface RunOptions {
   readonly model?: string;
 }
 
-export async function run(context: Context, question: string | undefined, options: RunOptions): Promise<Outcome> {
+export async function run(context: Context, question: string | undefined, options: RunOptions): Promise<CommandResult> {
   const { thread, model } = options;
   checkQuestion(question, thread);
   const threadId = thread ?? context.io.newId();

@@ -3,12 +3,12 @@
 import { onDemand, oneLine, ToolgateError, type ToolSnapshot, type ToolsReport } from "../../contracts/index.js";
 import type { Toolgate } from "../../index.js";
 import { EXIT } from "../exit.js";
-import type { Context, Outcome } from "../io.js";
-import { withToolgate } from "../open.js";
-import { blocks, lines, table } from "../show.js";
+import type { CommandResult, Context } from "../io.js";
+import { blocks, lines, table } from "../layout.js";
+import { withToolgate } from "../open-agent.js";
 
 /** The tools as they are now, or those of a snapshot that was shown to a model. */
-export function tools(context: Context, snapshotId: string | undefined): Promise<Outcome> {
+export function tools(context: Context, snapshotId: string | undefined): Promise<CommandResult> {
   return withToolgate(context, { starts: snapshotId === undefined }, async ({ toolgate }) => {
     const report = snapshotId === undefined ? await listed(toolgate) : await stored(toolgate, snapshotId);
     return { value: report, text: showTools(report), exitCode: EXIT.done };

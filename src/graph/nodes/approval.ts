@@ -10,9 +10,9 @@
 
 import { interrupt, type LangGraphRunnableConfig } from "@langchain/langgraph";
 import { approvalPayload, type PersonAnswer, type Question, readAnswer } from "../../approval/index.js";
-import { refusedAnswer, storeAnswers, UNAUTHENTICATED } from "../../gate/answer.js";
 import { type Batch, type BatchCall, judgeResponse } from "../../gate/batch.js";
-import { injectsOf } from "../../gate/call.js";
+import { injectsOf } from "../../gate/routed-call.js";
+import { refusedAnswer, storeAnswers, UNAUTHENTICATED } from "../../gate/verdicts.js";
 import { leaseOf } from "../../langgraph/held-graph.js";
 import type { Asked, NewRequest } from "../../ledger/port.js";
 import { editedMessage, type LastResponse, lastResponse } from "../last-response.js";

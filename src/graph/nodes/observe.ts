@@ -5,10 +5,10 @@
 
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import type { SettledRow } from "../../contracts/index.js";
-import { callEvent } from "../../execution/events.js";
+import { callEvent } from "../../execution/call-events.js";
 import { judgeResponse } from "../../gate/batch.js";
 import { leaseOf } from "../../langgraph/held-graph.js";
-import { highestSeq, messageOf, settleAll } from "../closing.js";
+import { highestSeq, settleAll, toolMessageOf } from "../closing.js";
 import { lastResponse } from "../last-response.js";
 import type { GraphPorts } from "../ports.js";
 import { threadOf } from "../runtime.js";
@@ -26,7 +26,7 @@ export function observe(ports: GraphPorts) {
     }
     const replayed = replayedIn(state.operations);
     const messages = batch.calls.map(({ operation: { id } }) =>
-      messageOf(ports, batch, rows.get(id) as SettledRow, replayed.has(id)),
+      toolMessageOf(ports, batch, rows.get(id) as SettledRow, replayed.has(id)),
     );
     return {
       messages: await Promise.all(messages),

@@ -13,7 +13,7 @@ import { readBack } from "../../execution/reconcile.js";
 import { type Batch, judgeResponse, type ResponseShown } from "../../gate/batch.js";
 import { toolMessageId } from "../../observation/conversation.js";
 import { toUnknownItem } from "../../report/items.js";
-import { messageOf } from "../closing.js";
+import { toolMessageOf } from "../closing.js";
 import { lastResponse } from "../last-response.js";
 import type { GraphPorts } from "../ports.js";
 import { threadOf, whoAnswers } from "../runtime.js";
@@ -88,7 +88,7 @@ async function follow(ports: GraphPorts, state: GraphState, batch: Batch, note: 
   });
   const byId = new Map(rows.map((row) => [row.operation.id, row]));
   return {
-    messages: await Promise.all(changed.map((row) => messageOf(ports, batch, row, false))),
+    messages: await Promise.all(changed.map((row) => toolMessageOf(ports, batch, row, false))),
     operations: settledViews(batch, byId, state.operations),
     halt: haltOf(ownUnknown(batch.standing)),
     note,

@@ -2,7 +2,7 @@
 // lines.
 
 import { type ApprovalItem, escapeHidden, oneLine, type RunReport, type UnknownItem } from "../contracts/index.js";
-import { fullJson } from "./questions.js";
+import { fullJson } from "./ask.js";
 import type { Style } from "./style.js";
 
 export interface ShowOptions {

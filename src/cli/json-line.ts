@@ -4,7 +4,7 @@
 //               shows it, and a program that parses it reads the same value.
 //   cli-json-2. What is typed is read strictly: a key that is there twice is refused.
 
-import { parseStrictJson } from "../adapters/config/json.js";
+import { parseStrictJson } from "../adapters/config/strict-json.js";
 import type { JsonObject } from "../contracts/index.js";
 import { isObject } from "../contracts/object.js";
 import { replaceHidden } from "../contracts/text.js";

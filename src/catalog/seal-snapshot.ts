@@ -11,7 +11,7 @@ import { deepFreeze } from "./freeze.js";
  * Gives content its id and freezes it. `known`: digests of entries, as `digest` makes them, that were computed when the
  * entries were made, so that a large catalog is not written out again at once.
  */
-export function seal(
+export function sealSnapshot(
   content: Omit<ToolSnapshot, "id">,
   known: ReadonlyMap<ToolEntry, Digest> = new Map(),
 ): ToolSnapshot {

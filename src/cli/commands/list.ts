@@ -3,26 +3,26 @@
 
 import { oneLine } from "../../contracts/index.js";
 import { EXIT } from "../exit.js";
-import type { Context, Outcome } from "../io.js";
+import type { CommandResult, Context } from "../io.js";
+import { showApprovals, showUnknowns, table } from "../layout.js";
 import { withRecords } from "../open-records.js";
-import { showApprovals, showUnknowns, table } from "../show.js";
-import { showOptions } from "./report.js";
+import { showOptions } from "./reported.js";
 
-export function approvals(context: Context): Promise<Outcome> {
+export function approvals(context: Context): Promise<CommandResult> {
   return withRecords(context, async (records) => {
     const open = await records.requests();
     return { value: { approvals: open }, text: showApprovals(open, showOptions(context)), exitCode: EXIT.done };
   });
 }
 
-export function unknowns(context: Context): Promise<Outcome> {
+export function listUnknowns(context: Context): Promise<CommandResult> {
   return withRecords(context, async (records) => {
     const open = await records.unknowns();
     return { value: { unknowns: open }, text: showUnknowns(open, showOptions(context)), exitCode: EXIT.done };
   });
 }
 
-export function threads(context: Context): Promise<Outcome> {
+export function threads(context: Context): Promise<CommandResult> {
   return withRecords(context, async (records) => {
     const known = await records.threads();
     const rows = known.map(({ threadId, status }) => [oneLine(threadId), status]);

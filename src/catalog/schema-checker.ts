@@ -7,7 +7,8 @@
 //   checker-3. A value that cannot be checked is not valid.
 
 import type { Digest, JsonObject } from "../contracts/index.js";
-import { isObject, own, type Place, placesOf } from "./walk.js";
+import { isObject } from "../contracts/index.js";
+import { own, placesOf, type SchemaPlace } from "./walk.js";
 
 export type SchemaVerdict =
   | { readonly valid: true }
@@ -38,7 +39,7 @@ export function dialectOf(schema: unknown): Dialect | undefined {
 }
 
 /** The dialect of the schema at the first of these places; they are what `placesOf` found in it. */
-export function dialectAmong(places: readonly Place[]): Dialect | undefined {
+export function dialectAmong(places: readonly SchemaPlace[]): Dialect | undefined {
   const named = places[0] === undefined ? undefined : own(places[0].schema, "$schema");
   if (named !== undefined) {
     if (typeof named !== "string") return undefined;

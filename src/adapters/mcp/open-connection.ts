@@ -13,9 +13,9 @@ import {
   type Transport,
 } from "@modelcontextprotocol/client";
 import type { HttpServer, ServerConfig, StdioServer } from "../../contracts/index.js";
-import { Connection } from "./connection.js";
+import { McpConnection } from "./connection.js";
 import { observedFetch } from "./http.js";
-import { Observer } from "./observe.js";
+import { Observer } from "./observed-transport.js";
 import { messageOf, type Scrub, ServerProblem } from "./problem.js";
 import { StdioTransport } from "./stdio.js";
 
@@ -33,7 +33,7 @@ export interface OpenHooks {
   readonly mayStart: () => void;
   readonly onListChanged: () => void;
   /** The connection is lost, or must not be used again. */
-  readonly onLost: (connection: Connection, reason: string) => void;
+  readonly onLost: (connection: McpConnection, reason: string) => void;
   /** Aborted when the host closes: an attempt under way gives up. */
   readonly closing: AbortSignal;
   /** Work that goes on in the background and ends something. */
@@ -41,12 +41,12 @@ export interface OpenHooks {
 }
 
 /** Throws a `ServerProblem`, its message not redacted yet. */
-export async function open(
+export async function openConnection(
   name: string,
   config: ServerConfig,
   timeoutMs: number,
   hooks: OpenHooks,
-): Promise<Connection> {
+): Promise<McpConnection> {
   const mode = modeOf(config);
   hooks.mayStart();
   const first = new Attempt(name, config, timeoutMs, hooks);
@@ -76,7 +76,7 @@ class Attempt {
   readonly #hooks: OpenHooks;
   readonly #observer: Observer;
   readonly #transport: Transport;
-  #connection: Connection | undefined;
+  #connection: McpConnection | undefined;
   #failure: string | undefined;
 
   constructor(name: string, config: ServerConfig, timeoutMs: number, hooks: OpenHooks) {
@@ -98,7 +98,7 @@ class Attempt {
     );
   }
 
-  async connect(mode: Mode): Promise<Connection> {
+  async connect(mode: Mode): Promise<McpConnection> {
     const client = new Client(CLIENT, {
       capabilities: {},
       versionNegotiation: this.#negotiation(mode),
@@ -115,7 +115,7 @@ class Attempt {
       this.#hooks.onEnding(this.#end()); // open-2
       throw problem;
     }
-    const connection = new Connection({
+    const connection = new McpConnection({
       name: this.#name,
       client,
       observer: this.#observer,

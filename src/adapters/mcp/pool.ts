@@ -6,9 +6,9 @@
 //   pool-4. `close()` waits for writes that may still be answered, then ends everything. A second call does nothing more.
 
 import type { ServerConfig } from "../../contracts/index.js";
-import type { ConnectResult, ServerConnection, Servers } from "../../contracts/servers.js";
-import type { Connection } from "./connection.js";
-import { open } from "./open.js";
+import type { ConnectResult, ServerConnection, Servers } from "../../contracts/mcp-port.js";
+import type { McpConnection } from "./connection.js";
+import { openConnection } from "./open-connection.js";
 import { createScrub, messageOf, type Scrub, ServerProblem } from "./problem.js";
 import { Starts } from "./starts.js";
 
@@ -38,7 +38,7 @@ interface Slot {
   readonly config: ServerConfig;
   readonly scrub: Scrub;
   readonly starts: Starts;
-  connection: Connection | undefined;
+  connection: McpConnection | undefined;
   attempt: Promise<ConnectResult> | undefined;
   generation: number;
   /** Why it last did not start or did not stay. */
@@ -54,7 +54,7 @@ class ServerPool implements Servers {
   readonly #slots = new Map<string, Slot>();
   readonly #listeners = new Set<(event: Event) => void>();
   /** Every connection that may still own a process or a session, retired ones included, and the ends under way. */
-  readonly #connections = new Set<Connection>();
+  readonly #connections = new Set<McpConnection>();
   readonly #endings = new Set<Promise<void>>();
   readonly #stop = new AbortController();
   #closing: Promise<void> | undefined;
@@ -110,7 +110,7 @@ class ServerPool implements Servers {
   async #attempt(name: string, slot: Slot): Promise<ConnectResult> {
     this.#emit(name, "connecting");
     try {
-      const connection = await open(name, slot.config, this.#deps.connectTimeoutMs ?? CONNECT_TIMEOUT_MS, {
+      const connection = await openConnection(name, slot.config, this.#deps.connectTimeoutMs ?? CONNECT_TIMEOUT_MS, {
         scrub: slot.scrub,
         mayStart: () => this.#mayStart(slot),
         onListChanged: () => this.#changed(name, slot, "list_changed"),
@@ -149,7 +149,7 @@ class ServerPool implements Servers {
     );
   }
 
-  #lost(name: string, slot: Slot, lost: Connection, reason: string): void {
+  #lost(name: string, slot: Slot, lost: McpConnection, reason: string): void {
     this.#ending(lost.retire(reason).then(() => void this.#connections.delete(lost)));
     if (slot.connection !== lost) return;
     slot.connection = undefined;
@@ -162,7 +162,7 @@ class ServerPool implements Servers {
     this.#emit(name, kind, detail);
   }
 
-  #living(slot: Slot): Connection | undefined {
+  #living(slot: Slot): McpConnection | undefined {
     return slot.connection?.closed === false ? slot.connection : undefined;
   }
 

@@ -1,14 +1,14 @@
 // Turns the report of a turn into what `run`, `approve`, `reject`, `edit` and `resolve` print.
 
+import { tellFailure } from "../error-report.js";
 import { exitCodeOf } from "../exit.js";
-import { tellFailure } from "../failure.js";
-import { type Context, commandLine, type Outcome } from "../io.js";
-import { type ShowOptions, showReport } from "../show.js";
+import { type CommandResult, type Context, commandLine } from "../io.js";
+import { type ShowOptions, showReport } from "../layout.js";
 import { styleOf } from "../style.js";
 import type { Turn } from "../turn.js";
 
 /** The outcome of a turn. Its failure, if any, is reported on stderr; the report goes to stdout. */
-export function turnOutcome(context: Context, { report, cause }: Turn): Outcome {
+export function turnOutcome(context: Context, { report, cause }: Turn): CommandResult {
   if (report.error !== undefined) tellFailure(context, report.error, cause);
   return { value: report, text: showReport(report, showOptions(context)), exitCode: exitCodeOf(report.status) };
 }

@@ -8,7 +8,7 @@
 import { createSchemaChecker } from "../adapters/schema/checker.js";
 import { GRANT_START } from "../approval/index.js";
 import { type Config, checkedThreadId, type Digest, type OperationView } from "../contracts/index.js";
-import type { ShownCall, ShownCalls } from "../gate/answer.js";
+import type { ShownCall, ShownCalls } from "../gate/verdicts.js";
 import { openRedactor } from "../observation/redact.js";
 import { type Records, recordsOf } from "../report/records.js";
 import { newId, secretOf } from "./chance.js";

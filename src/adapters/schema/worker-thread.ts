@@ -51,7 +51,7 @@ export function start(memoryMb: number): Thread {
  * process has had less of the processor than the limit, the job cannot have had it either: then the limit is waited for
  * again, three times at most. (worker-1)
  */
-export function ask(thread: Thread, job: object, limitMs: number): Promise<Answer> {
+export function askWorker(thread: Thread, job: object, limitMs: number): Promise<Answer> {
   return new Promise((resolve) => {
     if (thread.lost !== undefined) return resolve({ unusable: thread.lost });
     const begun = process.cpuUsage();

@@ -5,13 +5,13 @@
 //
 //   schema-1. Size, nodes and depth are bounded first; a schema that is over a bound is looked at no further.
 
-import { type CatalogLimits, type JsonObject, MAX_DEPTH, notHashable, oneLine } from "../contracts/index.js";
-import { dialectAmong } from "./checker.js";
+import { type CatalogLimits, isObject, type JsonObject, MAX_DEPTH, notHashable, oneLine } from "../contracts/index.js";
 import { inPlaceProblem, isReference, resolveRefs } from "./refs.js";
+import { dialectAmong } from "./schema-checker.js";
 import { type ShapeProblem, shapeProblem } from "./shape.js";
-import { isObject, own, pathOf, placesOf } from "./walk.js";
+import { own, pathOf, placesOf } from "./walk.js";
 
-export { type Dialect, dialectOf } from "./checker.js";
+export { type Dialect, dialectOf } from "./schema-checker.js";
 
 export type SchemaLimits = Pick<CatalogLimits, "toolBytes" | "schemaDepth" | "schemaNodes"> &
   Partial<Pick<CatalogLimits, "refs">>;

@@ -8,7 +8,7 @@ import type { ActionRequest, ApprovalPayload } from "../approval/index.js";
 import { FOLD_CHARS } from "../approval/show.js";
 import { escapeHidden, type JsonObject, ToolgateError } from "../contracts/index.js";
 import type { PersonAnswer } from "../index.js";
-import { readArguments } from "./json.js";
+import { readArguments } from "./json-line.js";
 import type { Ask } from "./prompt.js";
 import type { Style } from "./style.js";
 

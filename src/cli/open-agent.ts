@@ -2,9 +2,9 @@
 
 import type { Config } from "../contracts/index.js";
 import type { Toolgate } from "../index.js";
-import { type ConfigOptions, notedConfig } from "./config.js";
-import { Stopped } from "./failure.js";
+import { Stopped } from "./error-report.js";
 import { type Context, commandLine } from "./io.js";
+import { type ConfigOptions, notedConfig } from "./read-config.js";
 import { redacted } from "./redacted.js";
 
 export interface Opened {

@@ -11,8 +11,8 @@
 //   answer-5. An edit changes arguments. It never changes the tool, nor anything that a person cannot see.
 
 import { type JsonObject, notHashable, oneLine } from "../contracts/index.js";
-import { plain } from "./plain.js";
-import { editable, type Question } from "./question.js";
+import { editable, type Question } from "./payload.js";
+import { plain } from "./plain-text.js";
 
 export type PersonAnswer =
   | { readonly type: "approve" }

@@ -8,9 +8,9 @@
 
 import { existsSync, statSync } from "node:fs";
 import type { Config, Finding, ServerConfig, StdioServer } from "../../contracts/index.js";
-import { type FoundCommand, findCommand, kindOf } from "../mcp/command.js";
+import { commandKind, type FoundCommand, findCommand } from "../mcp/command.js";
+import { isAbout, urlProblem } from "./read-servers.js";
 import { exposedBy } from "./roots.js";
-import { isAbout, urlProblem } from "./servers.js";
 import type { Environment } from "./variables.js";
 
 /** Every finding about `config`, errors first. `env` is the environment servers would get their PATH from. */
@@ -73,7 +73,7 @@ function serverFindings(name: string, server: ServerConfig, config: Config, env:
 
 /** Finds a missing program before a run reports the server as unavailable. */
 function processFindings(name: string, server: StdioServer, env: Environment): Finding[] {
-  const folder = kindOf(server.cwd);
+  const folder = commandKind(server.cwd);
   if (folder !== "folder") {
     const what = folder === "file" ? "is a file" : "is not there";
     return [error("cwd_missing", `server \`${name}\`: its folder \`${server.cwd}\` ${what}`)];
