@@ -5,6 +5,7 @@ import { AIMessage } from "@langchain/core/messages";
 import { type BaseCheckpointSaver, END, type LangGraphRunnableConfig, START, StateGraph } from "@langchain/langgraph";
 import { serversInUse, ToolgateError } from "../contracts/index.js";
 import { held, leaseOf } from "../langgraph/held-graph.js";
+import { route } from "../langgraph/route.js";
 import { lapsed } from "../langgraph/thread-lease.js";
 import { approval } from "./nodes/approval.js";
 import { discover } from "./nodes/discover.js";
@@ -29,12 +30,12 @@ export function buildGraph(ports: GraphPorts, checkpointer: BaseCheckpointSaver 
     .addNode("result_unknown", ours(resultUnknown(ports)))
     .addEdge(START, "discover")
     .addEdge("discover", "model")
-    .addConditionalEdges("model", afterModel, ["gate", END])
-    .addConditionalEdges("gate", afterGate, ["approval", "execute", "observe"])
-    .addConditionalEdges("approval", afterApproval, ["approval", "execute"])
-    .addConditionalEdges("execute", afterExecute, ["approval", "observe"])
-    .addConditionalEdges("observe", afterObserve(ports), ["result_unknown", "discover", "model"])
-    .addConditionalEdges("result_unknown", afterResultUnknown, ["result_unknown", "model"]);
+    .addConditionalEdges("model", route(afterModel), ["gate", END])
+    .addConditionalEdges("gate", route(afterGate), ["approval", "execute", "observe"])
+    .addConditionalEdges("approval", route(afterApproval), ["approval", "execute"])
+    .addConditionalEdges("execute", route(afterExecute), ["approval", "observe"])
+    .addConditionalEdges("observe", route(afterObserve(ports), "afterObserve"), ["result_unknown", "discover", "model"])
+    .addConditionalEdges("result_unknown", route(afterResultUnknown), ["result_unknown", "model"]);
   const compiled = graph.compile({ name: "toolgate", ...(checkpointer ? { checkpointer } : {}) });
   return held(compiled, ports).withConfig({ recursionLimit: recursionLimit(ports.config.limits.modelRequests) });
 }

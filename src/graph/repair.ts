@@ -25,15 +25,15 @@ export function gapsIn(messages: readonly BaseMessage[]): Gaps {
   const open = new Map<number, Set<string>>();
   const strays = new Set<BaseMessage>();
   let last: { at: number; ids: Set<string> } | undefined;
-  for (const [at, message] of messages.entries()) {
-    if (ToolMessage.isInstance(message)) {
-      if (!last?.ids.delete(message.tool_call_id)) strays.add(message); // repair-3
+  for (let at = 0; at < messages.length; at++) {
+    const message = messages[at] as BaseMessage;
+    if (message.type === "tool") {
+      if (!last?.ids.delete((message as ToolMessage).tool_call_id)) strays.add(message); // repair-3
       continue;
     }
     if (last && last.ids.size > 0) open.set(last.at, last.ids);
-    last = AIMessage.isInstance(message)
-      ? { at, ids: new Set(callsOf(message).map((call) => call.callId)) }
-      : undefined;
+    const calls = AIMessage.isInstance(message) ? callsOf(message) : [];
+    last = calls.length === 0 ? undefined : { at, ids: new Set(calls.map((call) => call.callId)) };
   }
   if (last && last.ids.size > 0) open.set(last.at, last.ids);
   return { open, strays };

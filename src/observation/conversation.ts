@@ -3,7 +3,7 @@
 //   conversation-1. A proposal is the last AI message; its calls are answered by the tool messages directly behind it.
 //   conversation-2. Ids of tool messages are `tool:<operationId>`: writing one again replaces it, never adds a second (G8).
 
-import { AIMessage, type BaseMessage, HumanMessage } from "@langchain/core/messages";
+import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import type { JsonObject, MessageCall } from "../contracts/index.js";
 
 /** What `model` writes on every AI message. A claim, not a proof: the ledger is asked. */
@@ -45,7 +45,7 @@ export function metadataOf(message: AIMessage): ToolgateMetadata {
 export function turnOf(messages: readonly BaseMessage[], before = messages.length): string {
   for (let at = before - 1; at >= 0; at--) {
     const message = messages[at] as BaseMessage;
-    if (HumanMessage.isInstance(message)) return message.id ?? "";
+    if (message.type === "human") return message.id ?? "";
   }
   return "";
 }

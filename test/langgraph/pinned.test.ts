@@ -9,6 +9,7 @@ import { JsonPlusSerializer } from "@langchain/langgraph-checkpoint";
 import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
 import { SqliteSaver } from "@langchain/langgraph-checkpoint-sqlite";
 import { describe, expect, test } from "vitest";
+import { route } from "../../src/langgraph/route.js";
 
 const require = createRequire(import.meta.url);
 
@@ -43,6 +44,27 @@ describe("LangGraph as it is pinned", () => {
       .addEdge(START, "node")
       .compile();
     expect(has(graph, ["_streamIterator", "_resolveCheckpointer"])).toEqual([]);
+  });
+
+  test("a route between two nodes opens no run of its own, and a plain function does (src/langgraph/route.ts)", async () => {
+    const started = async (chosen: Parameters<typeof routed>[0]) => {
+      const runs: string[] = [];
+      await routed(chosen).invoke(
+        { messages: [] },
+        { callbacks: [{ handleChainStart: (...[, , , , , , , name]) => void runs.push(name ?? "") }] },
+      );
+      return runs.filter((name) => name === "RunnableLambda");
+    };
+    const choose = () => "second" as const;
+    const routed = (chosen: typeof choose | ReturnType<typeof route<unknown, "second">>) =>
+      new StateGraph(MessagesAnnotation)
+        .addNode("first", () => ({}))
+        .addNode("second", () => ({}))
+        .addEdge(START, "first")
+        .addConditionalEdges("first", chosen, ["second"])
+        .compile();
+    expect(await started(choose)).toEqual(["RunnableLambda"]);
+    expect(await started(route(choose))).toEqual([]);
   });
 
   test("a running task has its saver under `__pregel_checkpointer`, and is inside of another graph where `__pregel_read` is a function (src/langgraph/durability.ts, held-graph.ts)", async () => {
