@@ -3,7 +3,7 @@
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import type { Run } from "../execution/ports.js";
 import { UNAUTHENTICATED } from "../gate/verdicts.js";
-import { checkpointProbe } from "../langgraph/durability.js";
+import { checkpointStored } from "../langgraph/durability.js";
 import type { Lease } from "../langgraph/thread-lease.js";
 import type { GraphPorts } from "./ports.js";
 import type { GraphState } from "./state.js";
@@ -32,7 +32,7 @@ export function runOf(ports: GraphPorts, state: GraphState, runtime: LangGraphRu
     connected: state.connected,
     snapshotId: state.snapshot?.id,
     signal: runtime.signal,
-    stored: checkpointProbe(ports, runtime),
+    stored: (withinMs) => checkpointStored(ports, runtime, withinMs),
     toolConfig: (signal) => toolConfig(runtime, signal),
     tell: (event) => runtime.writer?.(event),
   };

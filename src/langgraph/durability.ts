@@ -6,25 +6,22 @@
 // It reads LangGraph's internal key `__pregel_checkpointer`: there is no public way to the saver of a running task.
 
 import type { BaseCheckpointSaver, LangGraphRunnableConfig } from "@langchain/langgraph";
-import { type HeldPorts, storesFirst } from "./held-graph.js";
+import { type HeldPorts, storedByRun } from "./held-graph.js";
 
 const POLL_MS = 20;
 
 type Clock = Pick<HeldPorts, "now" | "after">;
 
-/** Tells whether the checkpoint is stored, at the latest after so many milliseconds. */
-export function checkpointProbe(
-  clock: Clock,
+/** Whether the checkpoint that a task runs from is stored, at the latest after so many milliseconds. */
+export async function checkpointStored(
+  ports: Clock,
   runtime: LangGraphRunnableConfig,
-): (withinMs: number) => Promise<boolean> {
-  if (storesFirst(runtime) && saverOf(runtime)) return async () => true;
-  return (withinMs) => checkpointStored(clock, runtime, withinMs);
-}
-
-async function checkpointStored(ports: Clock, runtime: LangGraphRunnableConfig, withinMs: number): Promise<boolean> {
+  withinMs: number,
+): Promise<boolean> {
   const saver = saverOf(runtime);
   const info = runtime.executionInfo;
   if (!saver || !info?.threadId) return false;
+  if (storedByRun(runtime, info.checkpointId)) return true; // asks the store nothing
   const config = {
     configurable: {
       thread_id: info.threadId,

@@ -17,6 +17,8 @@ import { type Lease, lapsed } from "./thread-lease.js";
 export interface Saves {
   /** A checkpointer, for this run. */
   through(saver: BaseCheckpointSaver): BaseCheckpointSaver;
+  /** Whether the last checkpoint that the checkpointer took from this run is this one. */
+  isLast(checkpointId: string): boolean;
   /** Waits for what is being saved, and for what follows it; refuses whatever comes later. (fenced-3) */
   end(): Promise<void>;
 }
@@ -25,6 +27,7 @@ export interface Saves {
 export function savesOf(threadId: string, lease: Lease, pause: () => Promise<void>): Saves {
   const pending = new Set<Promise<unknown>>();
   let over = false;
+  let last: string | undefined;
   const save = async <T>(config: RunnableConfig, store: (named: RunnableConfig) => Promise<T>): Promise<T> => {
     if (over || !lease.valid()) throw lapsed(threadId); // fenced-1
     const saving = store({ ...config, configurable: { ...config.configurable, [RUN]: lease.owner } }); // fenced-2
@@ -34,7 +37,11 @@ export function savesOf(threadId: string, lease: Lease, pause: () => Promise<voi
   return {
     through: (saver) => {
       const saves: Pick<BaseCheckpointSaver, "put" | "putWrites"> = {
-        put: (config, ...rest) => save(config, (named) => saver.put(named, ...rest)),
+        put: async (config, checkpoint, ...rest) => {
+          const place = await save(config, (named) => saver.put(named, checkpoint, ...rest));
+          last = checkpoint.id;
+          return place;
+        },
         putWrites: (config, ...rest) => save(config, (named) => saver.putWrites(named, ...rest)),
       };
       return new Proxy(saver, {
@@ -45,6 +52,7 @@ export function savesOf(threadId: string, lease: Lease, pause: () => Promise<voi
         },
       });
     },
+    isLast: (checkpointId) => checkpointId === last,
     end: async () => {
       while (pending.size > 0) {
         await Promise.allSettled([...pending]);

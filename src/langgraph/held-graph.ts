@@ -35,14 +35,12 @@ const HOLD = "__toolgate_hold";
 interface Hold {
   readonly lease: Lease;
   readonly saves: Saves;
-  /** Every checkpoint is stored before the tasks that run from it begin. */
-  readonly storedFirst: boolean;
 }
 
 /** Set by LangGraph, to a function, where a graph runs inside of another one: no client can send one. */
 const INSIDE = "__pregel_read";
 
-type Options = Partial<LangGraphRunnableConfig> & { readonly durability?: string };
+type Options = Partial<LangGraphRunnableConfig>;
 
 /** What of LangGraph's compiled graph is wrapped. `withConfig` makes another of the same class, so it stays wrapped. */
 interface Runs {
@@ -52,7 +50,7 @@ interface Runs {
   _streamIterator(input: unknown, options?: Options): AsyncGenerator<unknown>;
   getState(config: Options, options?: object): Promise<{ tasks: readonly { interrupts: readonly unknown[] }[] }>;
   getStateHistory(config: Options, options?: object): AsyncIterableIterator<unknown>;
-  updateState(config: Options, values: unknown, asNode?: string): Promise<unknown>;
+  bulkUpdateState(config: Options, supersteps: unknown): Promise<unknown>; // `updateState` calls it
 }
 
 /** The same graph, holding its threads. */
@@ -73,13 +71,12 @@ export function held<G extends object>(graph: G, ports: HeldPorts): G {
       }
       const lease = await takeThread(ports, threadId); // held-1
       const saves = savesOf(threadId, lease, () => ports.after(0).elapsed);
-      const storedFirst = (options?.durability ?? this.config?.durability) === "sync";
       yield* drained(
         async function* (this: HeldGraph) {
           let failure: { readonly error: unknown } | undefined;
           try {
             if (isCommand(input) && input.resume !== undefined) await this.#mustAsk(threadId, configurable); // held-2
-            yield* run(input, under({ lease, saves, storedFirst }));
+            yield* run(input, under({ lease, saves }));
           } catch (error) {
             failure = { error: inOurWords(error) };
           }
@@ -106,8 +103,8 @@ export function held<G extends object>(graph: G, ports: HeldPorts): G {
       yield* super.getStateHistory(this.#checked(config), options);
     }
 
-    override async updateState(config: Options, values: unknown, asNode?: string) {
-      return super.updateState(this.#checked(config), values, asNode);
+    override async bulkUpdateState(config: Options, supersteps: unknown) {
+      return super.bulkUpdateState(this.#checked(config), supersteps);
     }
 
     /** A configuration as it came, or out of a run's stream: whoever looks or writes from outside does it under no run. */
@@ -153,9 +150,9 @@ export function leaseOf(runtime: LangGraphRunnableConfig): Lease | undefined {
   return holdIn(runtime)?.lease;
 }
 
-/** Whether this run stores every checkpoint before the tasks that run from it begin (`durability: "sync"`). */
-export function storesFirst(runtime: LangGraphRunnableConfig): boolean {
-  return holdIn(runtime)?.storedFirst === true;
+/** Whether the run that this task belongs to has stored this checkpoint, as it is before each task under `sync`. */
+export function storedByRun(runtime: LangGraphRunnableConfig, checkpointId: string): boolean {
+  return holdIn(runtime)?.saves.isLast(checkpointId) === true;
 }
 
 function holdIn(config: Options | undefined): Hold | undefined {

@@ -300,6 +300,8 @@ describe("what a thread may be called", () => {
       await expect(graph.invoke({ messages: [] }, config), String(thread_id)).rejects.toMatchObject(told);
       await expect(graph.getState(config)).rejects.toMatchObject(told);
       await expect(graph.updateState(config, {} as never)).rejects.toMatchObject(told);
+      const steps = [{ updates: [{ values: {} as never, asNode: "model" as const }] }];
+      await expect(graph.bulkUpdateState(config, steps)).rejects.toMatchObject(told);
       await expect(graph.getStateHistory(config).next()).rejects.toMatchObject(told);
     }
     expect(b.log("started")).toEqual([]);

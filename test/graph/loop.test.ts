@@ -286,6 +286,22 @@ describe("replay, fork, jump and double submit (G6) (G9)", () => {
     expect(outcomes(turn)).toEqual(["c1 ok success"]);
     expect(effects()).toBe(1);
   });
+
+  // LangGraph takes null for an answer and runs async; what the graph was bound to does not say how a run is stored.
+  test("a graph bound to sync and run with null waits for the checkpoint all the same (prepare-2)", async () => {
+    class Broken extends MemorySaver {
+      override async put(): Promise<never> {
+        await new Promise((resolve) => setTimeout(resolve, 100));
+        throw new Error("disk gone");
+      }
+    }
+    const agent = await start([{ calls: [act("a", "c1")] }, DONE], {}, {}, { checkpointer: new Broken() });
+    const bound = agent.toolgate.graph.withConfig({ durability: "sync" } as never);
+    const question = { messages: [{ role: "user", content: "go" }] } as never;
+    await expect(bound.invoke(question, { ...thread, durability: null } as never)).rejects.toThrow("disk gone");
+    await agent.toolgate.close();
+    expect(b.log("accepted")).toEqual([]);
+  });
 });
 
 describe("unknown outcomes (G7)", () => {
