@@ -113,10 +113,10 @@ function parsed(text: string): Line | undefined {
 }
 
 /**
- * The SQLite handles that were opened, so that their disk can fail. Call it before anything is opened. `opened` is told of
- * each.
+ * The SQLite handles that are open, so that their disk can fail. Call it before anything is opened. `opened` is told of
+ * each. A handle that is closed again, as a tap's own, has no disk any more.
  */
-export function tapHandles(opened: (db: Database.Database) => void): readonly Database.Database[] {
+export function tapHandles(opened: (db: Database.Database) => void): Iterable<Database.Database> {
   const handles = new Set<Database.Database>();
   const { prepare } = Database.prototype;
   Database.prototype.prepare = function (this: Database.Database, source: string) {
@@ -126,5 +126,9 @@ export function tapHandles(opened: (db: Database.Database) => void): readonly Da
     }
     return prepare.call(this, source);
   } as typeof prepare;
-  return { [Symbol.iterator]: () => handles[Symbol.iterator]() } as unknown as readonly Database.Database[];
+  return {
+    *[Symbol.iterator]() {
+      for (const db of handles) if (db.open) yield db;
+    },
+  };
 }
