@@ -28,6 +28,7 @@ const SAMPLE: readonly (readonly [row: string, effect: Effect, store: Store, say
   ["F13", "E1", "sqlite", "1 ok"],
   ["F18", "E3", "memory", "0 unavailable"],
   ["F20", "E2", "postgres", "already_running, 1 ok"],
+  ["F21", "E2", "sqlite", "store_failed, 1 ok"],
   ["F30", "E2", "sqlite", "1 ok, the other told"],
 ];
 
