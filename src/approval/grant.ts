@@ -15,7 +15,7 @@ const HEADER = { alg: "HS256", typ: "toolgate-grant+jwt" } as const;
 export const GRANT_START = Buffer.from(JSON.stringify(HEADER)).toString("base64url");
 
 /** A longer grant is not sent. Only a long name of a thread, a scope or a person makes a grant that long. */
-export const GRANT_CHARS = 2_048;
+const GRANT_CHARS = 2_048;
 
 /** What a grant says. Each field names the claim that it becomes. (grant-1) */
 export interface GrantClaims {

@@ -4,7 +4,7 @@
 // cycles nor shared parts can make the copy endless.
 
 /** Stands for a value that is no JSON data. */
-export const NOT_PLAIN = Symbol("not plain JSON data");
+const NOT_PLAIN = Symbol("not plain JSON data");
 
 const MAX_NODES = 100_000;
 const MAX_DEPTH = 100;

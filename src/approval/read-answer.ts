@@ -32,7 +32,7 @@ export interface AnswerContext {
 }
 
 /** Milliseconds a question must have been open before an answer without its id can be meant for it. */
-export const SETTLED_MS = 1_000;
+const SETTLED_MS = 1_000;
 /** Characters of a message to the model. */
 export const MESSAGE_CHARS = 4_000;
 

@@ -9,7 +9,7 @@ import { isObject, type JsonObject, oneLine } from "../contracts/index.js";
 import { own, pathOf, placesOf, type SchemaPlace } from "./walk.js";
 
 /** Steps a validator may take over one value before it descends into it. */
-export const IN_PLACE_CAP = 10_000;
+const IN_PLACE_CAP = 10_000;
 
 const REFERENCES = ["$ref", "$dynamicRef"] as const;
 

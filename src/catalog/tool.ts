@@ -27,7 +27,7 @@ import { stringsOnlyProblem } from "./strings.js";
 import { own } from "./walk.js";
 
 /** Characters a tool's own name may have. The specification recommends 128. */
-export const NAME_CHARS = 256;
+const NAME_CHARS = 256;
 
 /** The first protocol version that has `x-mcp-header`. Versions are dates, so they can be compared as text. */
 const HEADERS_SINCE = "2026-07-28";

@@ -6,13 +6,18 @@ import { DecisionKind, EffectClass } from "./operation.js";
 import { Evidence, OutcomeBy } from "./outcome.js";
 import { JsonObject, ServerStatus, WithheldTool } from "./snapshot.js";
 
-export const ApprovalItem = z.strictObject({
-  approvalId: z.string(),
+/** Which call an item is about. */
+const CALL = {
   operationId: z.string(),
   callId: z.string(),
   alias: z.string(),
   server: z.string().nullable(),
   tool: z.string().nullable(),
+};
+
+export const ApprovalItem = z.strictObject({
+  approvalId: z.string(),
+  ...CALL,
   arguments: JsonObject,
   effect: EffectClass,
   why: z.string(),
@@ -21,11 +26,7 @@ export const ApprovalItem = z.strictObject({
 export type ApprovalItem = z.infer<typeof ApprovalItem>;
 
 export const UnknownItem = z.strictObject({
-  operationId: z.string(),
-  callId: z.string(),
-  alias: z.string(),
-  server: z.string().nullable(),
-  tool: z.string().nullable(),
+  ...CALL,
   arguments: JsonObject,
   sentAt: z.string().nullable(),
   evidence: Evidence.nullable(),
@@ -33,11 +34,7 @@ export const UnknownItem = z.strictObject({
 export type UnknownItem = z.infer<typeof UnknownItem>;
 
 export const OperationItem = z.strictObject({
-  operationId: z.string(),
-  callId: z.string(),
-  alias: z.string(),
-  server: z.string().nullable(),
-  tool: z.string().nullable(),
+  ...CALL,
   effect: EffectClass,
   decision: DecisionKind.nullable(),
   /** The outcome's status, or the ledger state while there is none. */

@@ -3,8 +3,8 @@
 import { z } from "zod";
 import { Digest } from "./digest.js";
 
-/** A question about exactly one operation. */
-export const ApprovalRequest = z.strictObject({
+/** What a question and its answer are about. */
+const ABOUT = {
   /** Random, 128 bits. No secret: knowing it authorises nothing. */
   approvalId: z.string(),
   operationId: Digest,
@@ -14,6 +14,11 @@ export const ApprovalRequest = z.strictObject({
   toolDigest: Digest,
   /** Names of the parameters the host fills in at the send, sorted; absent when there are none. They are approved too. */
   injects: z.array(z.string()).optional(),
+};
+
+/** A question about exactly one operation. */
+export const ApprovalRequest = z.strictObject({
+  ...ABOUT,
   /** Why a person is asked: the rule, or the earlier writes a guard found. */
   why: z.string(),
   /** Ids of the earlier writes the person is shown. An approval covers no others. */
@@ -28,13 +33,7 @@ export type VerdictType = z.infer<typeof VerdictType>;
 
 /** A person's answer, sealed: `mac` covers every other field. */
 export const Verdict = z.strictObject({
-  approvalId: z.string(),
-  operationId: Digest,
-  threadId: z.string(),
-  scope: z.string(),
-  argumentsDigest: Digest,
-  toolDigest: Digest,
-  injects: z.array(z.string()).optional(),
+  ...ABOUT,
   type: VerdictType,
   approver: z.string(),
   at: z.number(),

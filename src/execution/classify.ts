@@ -34,7 +34,7 @@ export function isToolResult(result: unknown): result is JsonObject & { content?
 }
 
 /** Whether the result asks for more input or names a task: kinds this host does not finish. */
-export function isUnfinishable(result: unknown): boolean {
+function isUnfinishable(result: unknown): boolean {
   if (typeof result !== "object" || result === null) return false;
   const { resultType, inputRequests, task } = result as JsonObject;
   return (resultType !== undefined && resultType !== "complete") || inputRequests !== undefined || task !== undefined;

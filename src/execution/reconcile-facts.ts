@@ -10,9 +10,9 @@
 import type { Facts, JsonObject, Operation, ReadBackFound, Reconcile } from "../contracts/index.js";
 
 /** What an answer says where the host names nothing else: toolgate's own shape (docs/grants.md). */
-export const HAPPENED: Facts = { "/data/carried_out": true };
+const HAPPENED: Facts = { "/data/carried_out": true };
 /** reconcile-facts-2: `final` is the server's word that the operation cannot begin any more. */
-export const DID_NOT_HAPPEN: Facts = { "/data/carried_out": false, "/data/final": true };
+const DID_NOT_HAPPEN: Facts = { "/data/carried_out": false, "/data/final": true };
 
 const ARGUMENT = "$arguments.";
 

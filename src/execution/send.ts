@@ -19,7 +19,7 @@ import { localCall } from "./local.js";
 import type { ExecutionPorts, Run } from "./ports.js";
 
 /** What the host offers an operation id under, in `_meta` (spec 2025-11-25, basic, "_meta": a prefix and a name). */
-export const OPERATION_META = "toolgate/operationId";
+const OPERATION_META = "toolgate/operationId";
 
 /** A claimed operation with its way out. */
 export interface Dispatch {

@@ -183,3 +183,27 @@ export interface Tables {
   threads(): { threadId: string; lastAt: number }[];
   touch(threadId: string, at: number): void;
 }
+
+/** The part of the tables that is about operations. */
+export type RowTables = Pick<
+  Tables,
+  | "row"
+  | "putRow"
+  | "rowsOfProposal"
+  | "rowsOfThread"
+  | "dispatching"
+  | "unknownWrites"
+  | "identicalWrites"
+  | "writesAfter"
+  | "haltScope"
+  | "setHaltScope"
+  | "inHand"
+  | "renew"
+  | "rejectedByPerson"
+>;
+
+/** The part of the tables that is about questions and verdicts. */
+export type QuestionTables = Pick<
+  Tables,
+  "addQuestion" | "question" | "currentQuestion" | "setVerdict" | "consume" | "lastVerdict" | "openQuestions"
+>;

@@ -53,7 +53,7 @@ export function heldByOther(tx: Transaction, threadId: string, run: Owner): Owne
   return holder.owner;
 }
 
-export function holderGone(tx: Transaction, threadId: string, { owner, leaseUntil }: Holder): boolean {
+function holderGone(tx: Transaction, threadId: string, { owner, leaseUntil }: Holder): boolean {
   const life = tx.liveness(owner, runKey(threadId));
   return life === "gone" || (life === "unknown" && leaseUntil <= tx.now);
 }

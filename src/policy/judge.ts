@@ -70,7 +70,7 @@ export type Judgement =
   | { readonly kind: "run"; readonly operation: Operation };
 
 /** After this many rejections by a person in one turn, the turn's writes are refused without asking. */
-export const REJECTIONS_BEFORE_REFUSAL = 3;
+const REJECTIONS_BEFORE_REFUSAL = 3;
 
 /** Judges a whole batch, in the order of its calls. */
 export function judge(

@@ -5,7 +5,7 @@ import { readFile, stat } from "node:fs/promises";
 import { oneLine, ToolgateError } from "../../contracts/index.js";
 
 /** The largest file that is read, in bytes. */
-export const MAX_CONFIG_BYTES = 1_048_576;
+const MAX_CONFIG_BYTES = 1_048_576;
 
 /** The file may be replaced by a pipe after it was looked at. Opening that pipe must not block. */
 const WITHOUT_WAITING = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);

@@ -18,7 +18,15 @@ import {
 } from "../../contracts/index.js";
 import type { Moment } from "../../ledger/clock.js";
 import type { ModelRequestRecord } from "../../ledger/port.js";
-import { type Holder, NO_TURN, type Question, type Tables, type TurnCounters } from "../../ledger/tables.js";
+import {
+  type Holder,
+  NO_TURN,
+  type Question,
+  type QuestionTables,
+  type RowTables,
+  type Tables,
+  type TurnCounters,
+} from "../../ledger/tables.js";
 
 interface Thread {
   readonly rows: Digest[];
@@ -126,23 +134,6 @@ function modelTables(
   };
 }
 
-type RowTables = Pick<
-  Tables,
-  | "row"
-  | "putRow"
-  | "rowsOfProposal"
-  | "rowsOfThread"
-  | "dispatching"
-  | "unknownWrites"
-  | "identicalWrites"
-  | "writesAfter"
-  | "haltScope"
-  | "setHaltScope"
-  | "inHand"
-  | "renew"
-  | "rejectedByPerson"
->;
-
 function rowTables(kept: Kept): RowTables {
   const of = (threadId?: string, turnId?: string) =>
     kept.rowsOf(threadId).filter((row) => turnId === undefined || row.turnId === turnId);
@@ -229,12 +220,7 @@ function threadTables(
   };
 }
 
-function questionTables(
-  kept: Kept,
-): Pick<
-  Tables,
-  "addQuestion" | "question" | "currentQuestion" | "setVerdict" | "consume" | "lastVerdict" | "openQuestions"
-> {
+function questionTables(kept: Kept): QuestionTables {
   const change = (approvalId: string, more: Partial<Question>): void => {
     const question = kept.questions.get(approvalId);
     if (question) kept.questions.set(approvalId, copy({ ...question, ...more }));

@@ -20,7 +20,7 @@ import { convertToOpenAITool } from "@langchain/core/utils/function_calling";
 import { readArguments, type ScriptStep } from "./script.js";
 
 /** The `model_name` of a scripted model. */
-export const SCRIPTED = "scripted";
+const SCRIPTED = "scripted";
 
 /** A tool as the model was given it. */
 export interface ScriptedTool {

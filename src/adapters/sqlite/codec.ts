@@ -169,7 +169,7 @@ const VERDICT_FIELDS = ["approvalId", "operationId", "threadId", "scope", "argum
 const PROPOSAL_FIELDS = ["proposalId", "threadId", "turnId", "snapshotId"];
 
 /** A value from its difference and its surroundings. (codec-2) */
-export function restored(around: object, own: unknown, fields: readonly string[] = VERDICT_FIELDS): unknown {
+function restored(around: object, own: unknown, fields: readonly string[] = VERDICT_FIELDS): unknown {
   const known = Object.entries(around).filter(([key]) => fields.includes(key));
   return { ...Object.fromEntries(known), ...(own as object) };
 }

@@ -1,14 +1,9 @@
 // Questions and verdicts in SQLite. What a question shares with its operation is read from there.
 
-import type { Tables } from "../../ledger/tables.js";
+import type { QuestionTables } from "../../ledger/tables.js";
 import { difference, type Record_, toCell, toQuestion, toRow } from "./codec.js";
 import { ROW_CELLS, ROW_JOINS } from "./rows.js";
 import type { Sql } from "./statements.js";
-
-type QuestionTables = Pick<
-  Tables,
-  "addQuestion" | "question" | "currentQuestion" | "setVerdict" | "consume" | "lastVerdict" | "openQuestions"
->;
 
 const CELLS = `
   questions.approval_id, questions.why, questions.seen, questions.injects, questions.expires_at, questions.made_elapsed,

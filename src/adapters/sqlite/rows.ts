@@ -1,26 +1,9 @@
 // Operations in SQLite. Each question is answered by an index of `schema.ts`.
 
 import type { OperationRow } from "../../contracts/index.js";
-import type { Tables } from "../../ledger/tables.js";
+import type { RowTables } from "../../ledger/tables.js";
 import { changingCells, identityCells, type Record_, toCell, toRow } from "./codec.js";
 import type { Sql } from "./statements.js";
-
-type RowTables = Pick<
-  Tables,
-  | "row"
-  | "putRow"
-  | "rowsOfProposal"
-  | "rowsOfThread"
-  | "dispatching"
-  | "unknownWrites"
-  | "identicalWrites"
-  | "writesAfter"
-  | "haltScope"
-  | "setHaltScope"
-  | "inHand"
-  | "renew"
-  | "rejectedByPerson"
->;
 
 export const ROW_CELLS = "operations.*, threads.thread_id, turns.turn_id, owners.body AS owner_body";
 export const ROW_JOINS = `

@@ -11,7 +11,7 @@ import type { Turn } from "../turn.js";
 import { turnOutcome } from "./reported.js";
 
 /** The longest question, in characters. */
-export const QUESTION_CHARS = 200_000;
+const QUESTION_CHARS = 200_000;
 
 export interface RunOptions {
   readonly thread?: string;
