@@ -1,5 +1,6 @@
-// All statements that a call sends to Postgres, checkpoints and results included, and the processor time that it takes; and
-// with another checkout, how many more writes a second this one makes.
+// All statements that a call sends to Postgres, checkpoints and results included, and the processor time that it takes, with
+// statements that have names (`store.prepared`) and without; and how many more writes a second that is than another
+// checkout makes.
 //
 // Each run is a process of its own on a database of its own, the checkouts take turns, and the order changes every round,
 // so that whatever else the machine does weighs on both alike.
@@ -12,6 +13,11 @@ import type { TestPostgres } from "../test/support/postgres.js";
 import { type Compiled, compile } from "./compile.js";
 import { median } from "./measure.js";
 import type { Kind, Load } from "./postgres-run.js";
+
+const HERE = "this checkout";
+/** With `store.prepared`, for databases behind no pooler in transaction mode. */
+const PREPARED = "this checkout, statements named";
+const OLD = "the old one";
 
 /** Statements of any kind, for each call. */
 const MOST_STATEMENTS = 23;
@@ -27,29 +33,36 @@ export interface PairOptions {
 /** Measures, prints, and says whether the bound was kept. `folder` is for the servers' logs. */
 export async function measurePairs(server: TestPostgres, folder: string, options: PairOptions): Promise<boolean> {
   const { rounds, old } = options;
-  const checkouts: (readonly [string, Compiled])[] = [
-    ["this checkout", await compile(fileURLToPath(new URL("..", import.meta.url)), "new")],
+  const here = await compile(fileURLToPath(new URL("..", import.meta.url)), "new");
+  const checkouts: (readonly [string, Compiled, ...string[]])[] = [
+    [HERE, here],
+    [PREPARED, here, "prepared"],
   ];
-  if (old !== undefined) checkouts.push(["the old one", await compile(old, "old")]);
+  if (old !== undefined) checkouts.push([OLD, await compile(old, "old")]);
   const runs = new Map<string, Load[]>(checkouts.map(([name]) => [name, []]));
   const loads: number[] = [];
   try {
     for (let round = 0; round < rounds; round++) {
-      for (const [name, compiled] of round % 2 === 0 ? checkouts : [...checkouts].reverse()) {
-        runs
-          .get(name)
-          ?.push(runOnce(compiled, await server.freshDatabase(), join(folder, `${name}-${round}`), options));
+      for (const [name, compiled, ...flags] of round % 2 === 0 ? checkouts : [...checkouts].reverse()) {
+        const log = join(folder, `${name}-${round}`);
+        runs.get(name)?.push(runOnce(compiled, await server.freshDatabase(), log, options, flags));
       }
       loads.push(loadavg()[0] as number);
     }
   } finally {
-    for (const [, compiled] of checkouts) compiled.remove();
+    for (const compiled of new Set(checkouts.map(([, one]) => one))) compiled.remove();
   }
   return report(runs, loads, options);
 }
 
-function runOnce({ file }: Compiled, url: string, log: string, { threads, writes }: PairOptions): Load {
-  const args = [file("bench/postgres-run.ts"), url, log, String(threads), String(writes)];
+function runOnce(
+  { file }: Compiled,
+  url: string,
+  log: string,
+  { threads, writes }: PairOptions,
+  flags: readonly string[],
+): Load {
+  const args = [file("bench/postgres-run.ts"), url, log, String(threads), String(writes), ...flags];
   const ran = spawnSync(process.execPath, args, { encoding: "utf8", stdio: ["ignore", "pipe", "inherit"] });
   if (ran.status !== 0) throw new Error("a measured process failed");
   return JSON.parse(ran.stdout) as Load;
@@ -59,7 +72,7 @@ function report(runs: ReadonlyMap<string, readonly Load[]>, loads: readonly numb
   const { threads, writes, rounds } = options;
   const of = (name: string, what: (load: Load) => number) => median((runs.get(name) ?? []).map(what));
   const all = ({ statements }: Load) => Object.values(statements).reduce((sum, one) => sum + one, 0);
-  const kinds = Object.keys(runs.get("this checkout")?.[0]?.statements ?? {}) as Kind[];
+  const kinds = Object.keys(runs.get(HERE)?.[0]?.statements ?? {}) as Kind[];
   console.log(
     `${threads} threads, ${writes} writes each, by the public door; ${rounds} rounds; load average ` +
       `${Math.min(...loads).toFixed(1)} to ${Math.max(...loads).toFixed(1)} on ${availableParallelism()} cores`,
@@ -78,13 +91,15 @@ function report(runs: ReadonlyMap<string, readonly Load[]>, loads: readonly numb
     ),
   );
   if (options.old !== undefined) {
-    const pairs = (runs.get("this checkout") ?? []).map(
-      (load, round) => load.writesPerSecond / (runs.get("the old one")?.[round]?.writesPerSecond ?? Number.NaN),
-    );
-    const each = pairs.map((one) => one.toFixed(2)).join(", ");
-    console.log(`writes a second, this checkout by the old one: ${median(pairs).toFixed(2)} (pairs: ${each})`);
+    for (const name of [HERE, PREPARED]) {
+      const pairs = (runs.get(name) ?? []).map(
+        (load, round) => load.writesPerSecond / (runs.get(OLD)?.[round]?.writesPerSecond ?? Number.NaN),
+      );
+      const each = pairs.map((one) => one.toFixed(2)).join(", ");
+      console.log(`writes a second, ${name} by ${OLD}: ${median(pairs).toFixed(2)} (pairs: ${each})`);
+    }
   }
-  const statements = of("this checkout", all);
+  const statements = of(HERE, all);
   const kept = statements <= MOST_STATEMENTS;
   console.log(
     `${kept ? "PASS" : "FAIL"} ${statements.toFixed(2)} statements a call in all, at most ${MOST_STATEMENTS}`,

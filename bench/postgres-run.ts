@@ -1,7 +1,9 @@
 // One process of `postgres-pairs.ts`: many threads at once on one Postgres, by the public door alone, so that any checkout
 // can be measured. Counts every statement that any client of this process sends, whoever sends it.
 //
-//   node postgres-run.js URL LOG THREADS WRITES
+//   node postgres-run.js URL LOG THREADS WRITES [prepared]
+//
+// `prepared` names statements (`store.prepared`), so that the server plans each once for a connection.
 //
 // It prints one line of JSON and ends by `process.exit`.
 
@@ -29,8 +31,9 @@ export type Kind =
 /** Calls of the two turns whose statements are compared. */
 const [FEW, MANY] = [5, 25];
 const TRIGGER = "mcp__deploy__trigger";
-const [url, log, ...numbers] = process.argv.slice(2) as [string, string, ...string[]];
-const [threads, writes] = numbers.map(Number) as [number, number];
+const [url, log, ...rest] = process.argv.slice(2) as [string, string, ...string[]];
+const [threads, writes] = rest.map(Number) as [number, number];
+const prepared = rest.includes("prepared") ? { prepared: true } : {};
 const calls = threads * writes;
 
 function kindOf(text: string): Kind {
@@ -62,7 +65,7 @@ const toolgate = await createToolgate({
     permissions: { allow: [TRIGGER] },
     approvals: { secret: "a-secret-for-measuring-that-is-long-enough" },
     limits: { calls: MANY + writes, writes: MANY + writes, modelRequests: MANY + writes, wallMs: 3_600_000 },
-    store: { kind: "postgres", url },
+    store: { kind: "postgres", url, ...prepared },
   },
   model: scriptedModel(Array.from({ length: MANY + writes }, () => nextStep)),
 });

@@ -12,6 +12,7 @@ import type { ShownCalls } from "../gate/verdicts.js";
 import { buildGraph, type GraphPorts } from "../graph/index.js";
 import { createCatalog } from "../listings/catalog.js";
 import { openRedactor } from "../observation/index.js";
+import { withLastBodies } from "../observation/last-bodies.js";
 import { toolSettings } from "../policy/index.js";
 import { recordsOf } from "../report/records.js";
 import { type Background, createBackground } from "./background.js";
@@ -102,6 +103,7 @@ function portsOf(
   made: { readonly owners: Owners; readonly background: Background; readonly openServers: OpenServers },
 ) {
   const now = options.now ?? Date.now;
+  const steady = () => performance.now();
   const ledger = options.ledger ?? stores.ledger;
   const { redact, hide } = openRedactor(config.secrets, [GRANT_START]);
   const servers = made.openServers(config, { now, redact, lateAnswerMs: config.lateAnswerMs });
@@ -111,9 +113,9 @@ function portsOf(
   return {
     config,
     ledger,
-    results: stores.results,
+    results: withLastBodies(stores.results),
     servers,
-    catalog: createCatalog({ config, servers, ledger, locals: shown, injected, redact, pause }),
+    catalog: createCatalog({ config, servers, ledger, locals: shown, injected, redact, pause, steady }),
     checker: createSchemaChecker(),
     policy,
     settings,
@@ -123,7 +125,7 @@ function portsOf(
     secret: secretOf(config),
     identify: options.identify ?? authenticatedUser,
     now,
-    steady: () => performance.now(),
+    steady,
     newId,
     every,
     after,

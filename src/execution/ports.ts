@@ -41,8 +41,14 @@ export const STORED_WITHIN_MS = 3_000;
 export interface ListedTools {
   /** Whether one of these servers must be listed again before its tools are relied on. */
   due(names: readonly string[]): boolean;
-  /** The digest of each of the server's tools as it lists them now, or why it could not be listed. */
-  verify(name: string): Promise<{ ok: true; digests: ReadonlyMap<string, Digest> } | { ok: false; problem: string }>;
+  /**
+   * The digest of each of the server's tools as it lists them now, or why it could not be listed. `place`: the claim it is
+   * for, of which the list may have been begun when the batch was judged.
+   */
+  verify(
+    name: string,
+    place?: { readonly run: object; readonly proposalId: string },
+  ): Promise<{ ok: true; digests: ReadonlyMap<string, Digest> } | { ok: false; problem: string }>;
   /** The digest of each of the server's tools as it last listed them; undefined when it never did in this process. */
   digests(name: string): ReadonlyMap<string, Digest> | undefined;
   list(name: string): Promise<ServerListing>;

@@ -55,28 +55,35 @@ async function refusals(
   run: Run,
 ): Promise<Refused[]> {
   const writes = permitted.filter((call) => call.operation.effect === "write");
-  if (writes.length === 0 || (await run.stored(STORED_WITHIN_MS))) return definitionsMoved(ports, batch, permitted);
+  if (writes.length === 0 || (await run.stored(STORED_WITHIN_MS)))
+    return definitionsMoved(ports, batch, permitted, run);
   const message = `this run's state was not stored within ${STORED_WITHIN_MS} ms; writes need durability "sync" or "async"; it was not run`; // prepare-2
   const notStored = writes.map((call) => ({ call, outcome: rejected("durability", "host", message) }));
   const reads = permitted.filter((call) => call.operation.effect === "read");
-  return [...notStored, ...(await definitionsMoved(ports, batch, reads))];
+  return [...notStored, ...(await definitionsMoved(ports, batch, reads, run))];
 }
 
-async function definitionsMoved(ports: ExecutionPorts, batch: Batch, calls: readonly BatchCall[]): Promise<Refused[]> {
+async function definitionsMoved(
+  ports: ExecutionPorts,
+  batch: Batch,
+  calls: readonly BatchCall[],
+  run: Run,
+): Promise<Refused[]> {
   const byServer = new Map<string, BatchCall[]>();
   for (const call of calls) {
     const { server } = call.operation;
     if (server !== null && server !== LOCAL) byServer.set(server, [...(byServer.get(server) ?? []), call]);
   }
-  return (await Promise.all([...byServer].map(([server, own]) => movedAt(ports, batch, server, own)))).flat();
+  return (
+    await Promise.all([...byServer].map(([server, own]) => movedAt(ports, batch, { server, calls: own, run })))
+  ).flat();
 }
 
 /** Lists the server at most once per batch. Where no call needs a fresh list, its last list is used. */
 async function movedAt(
   ports: ExecutionPorts,
   batch: Batch,
-  server: string,
-  calls: readonly BatchCall[],
+  { server, calls, run }: { readonly server: string; readonly calls: readonly BatchCall[]; readonly run: Run },
 ): Promise<Refused[]> {
   const connected = await ports.servers.connect(server);
   if (!connected.ok) {
@@ -85,7 +92,8 @@ async function movedAt(
   const stale = batch.snapshot?.servers.find((one) => one.name === server)?.status === "stale";
   const changed = ports.catalog.due([server]);
   const verifying = calls.filter((call) => stale || changed || call.settings?.verify === "each-call");
-  const verified = verifying.length > 0 ? await ports.catalog.verify(server) : undefined;
+  const place = { run: run.lease, proposalId: batch.proposalId };
+  const verified = verifying.length > 0 ? await ports.catalog.verify(server, place) : undefined;
   const digests = verified?.ok ? verified.digests : ports.catalog.digests(server);
   return calls.flatMap((call): Refused[] => {
     if (verified?.ok === false && verifying.includes(call)) {

@@ -106,8 +106,12 @@ export function injectsOf({ settings }: { readonly settings: ToolSettings | unde
   return names.length === 0 ? {} : { injects: names };
 }
 
+type Arguments = Pick<Located, "arguments" | "argumentsDigest">;
+type Checked = Arguments & Pick<Routed, "entry" | "settings" | "invalid">;
+type ProblemPorts = Pick<GatePorts, "checker" | "settings"> & { readonly config: Pick<GatePorts["config"], "limits"> };
+
 /** Why the arguments cannot be used: not JSON we can digest, too large, a hidden parameter named, or not what the schema takes. */
-export async function argumentProblem(ports: GatePorts, one: Routed): Promise<string | undefined> {
+export async function argumentProblem(ports: ProblemPorts, one: Checked): Promise<string | undefined> {
   const { entry, settings } = one;
   if (one.invalid !== undefined) return `the arguments cannot be used: ${one.invalid}`;
   if (entry === undefined || settings === undefined) return undefined;
@@ -123,30 +127,59 @@ export async function argumentProblem(ports: GatePorts, one: Routed): Promise<st
 }
 
 /** Verdicts of schemas on arguments, by definition and digest of the arguments. An entry's verdicts go with the entry. */
-const verdicts = new WeakMap<ToolEntry, Map<Digest, string | undefined>>();
+const verdicts = new WeakMap<ToolEntry, Map<Digest, Promise<string | undefined>>>();
 /** Verdicts that are remembered for one definition. */
 const VERDICTS_KEPT = 64;
 
-async function schemaProblem(ports: GatePorts, entry: ToolEntry, one: Located): Promise<string | undefined> {
-  const known = verdicts.get(entry) ?? new Map<Digest, string | undefined>();
+function schemaProblem(
+  ports: Pick<GatePorts, "checker">,
+  entry: ToolEntry,
+  one: Arguments,
+): Promise<string | undefined> {
+  const known = verdicts.get(entry) ?? new Map<Digest, Promise<string | undefined>>();
   verdicts.set(entry, known);
-  if (known.has(one.argumentsDigest)) return known.get(one.argumentsDigest);
-  const verdict = await ports.checker.check(inputKey(entry), entry.inputSchema, one.arguments);
-  if (!verdict.valid && "unusable" in verdict) return `the arguments could not be checked: ${verdict.unusable}`;
-  const problem = verdict.valid
-    ? undefined
-    : `the arguments do not fit the tool's schema: ${verdict.problems.join("; ")}`;
-  known.set(one.argumentsDigest, problem);
+  const before = known.get(one.argumentsDigest);
+  if (before !== undefined) return before;
+  const verdict = ports.checker.check(inputKey(entry), entry.inputSchema, one.arguments).then((checked) => {
+    if (checked.valid) return undefined;
+    if ("problems" in checked) return `the arguments do not fit the tool's schema: ${checked.problems.join("; ")}`;
+    known.delete(one.argumentsDigest);
+    return `the arguments could not be checked: ${checked.unusable}`;
+  });
+  known.set(one.argumentsDigest, verdict);
   if (known.size > VERDICTS_KEPT) known.delete(known.keys().next().value as Digest);
-  return problem;
+  return verdict;
+}
+
+/**
+ * Begins to check the arguments of a response's calls, so that the verdicts are there when the batch is judged. What is
+ * judged then is looked up by its own digest (call-1).
+ */
+export function checkAhead(
+  ports: ProblemPorts,
+  { tools }: ToolSnapshot,
+  calls: readonly { readonly name: string; readonly args: JsonObject }[],
+): void {
+  for (const { name, args } of calls) {
+    const entry = tools.find(({ alias }) => alias === name);
+    if (entry === undefined || notHashable(args) !== undefined) continue;
+    const own = structuredClone(args);
+    const one = { entry, settings: toolSettings(ports.settings, entry), arguments: own, argumentsDigest: digest(own) };
+    argumentProblem(ports, { ...one, invalid: undefined }).catch(() => undefined); // whoever judges it is told
+  }
 }
 
 /** Cache key of a schema: the model-facing one differs from the server's by what is injected, so its own content is the key. */
 export function inputKey(entry: ToolEntry): string {
-  return entry.server === LOCAL
-    ? digest(entry.inputSchema)
-    : sha256(`${entry.digest} input ${JSON.stringify(entry.inputSchema)}`);
+  const known = keys.get(entry);
+  if (known !== undefined) return known;
+  const { server, digest: definition, inputSchema } = entry;
+  const key = server === LOCAL ? digest(inputSchema) : sha256(`${definition} input ${JSON.stringify(inputSchema)}`);
+  keys.set(entry, key);
+  return key;
 }
+
+const keys = new WeakMap<ToolEntry, string>();
 
 function longestString(value: unknown): number {
   let longest = 0;

@@ -5,7 +5,8 @@ import { AIMessage } from "@langchain/core/messages";
 import { type BaseCheckpointSaver, END, type LangGraphRunnableConfig, START, StateGraph } from "@langchain/langgraph";
 import { serversInUse, ToolgateError } from "../contracts/index.js";
 import { held, leaseOf } from "../langgraph/held-graph.js";
-import { route } from "../langgraph/route.js";
+import { light, route } from "../langgraph/light.js";
+import { narrow } from "../langgraph/narrow.js";
 import { lapsed } from "../langgraph/thread-lease.js";
 import { approval } from "./nodes/approval.js";
 import { discover } from "./nodes/discover.js";
@@ -16,17 +17,17 @@ import { observe } from "./nodes/observe.js";
 import { resultUnknown } from "./nodes/result_unknown.js";
 import type { GraphPorts } from "./ports.js";
 import { threadOf } from "./runtime.js";
-import { type GraphState, type GraphUpdate, Public, STATE_VERSION, State } from "./state.js";
+import { changesOf, type GraphState, type GraphUpdate, Public, STATE_VERSION, State } from "./state.js";
 
 /** Compiles the graph. Starts no server and needs no model: drawing it is free. */
 export function buildGraph(ports: GraphPorts, checkpointer: BaseCheckpointSaver | undefined) {
   const graph = new StateGraph({ state: State, input: Public, output: Public })
     .addNode("discover", ours(discover(ports)))
     .addNode("model", ours(model(ports)))
-    .addNode("gate", ours(gate(ports)))
+    .addNode("gate", light("gate", ours(gate(ports))))
     .addNode("approval", ours(approval(ports)))
     .addNode("execute", ours(execute(ports)))
-    .addNode("observe", ours(observe(ports)))
+    .addNode("observe", light("observe", ours(observe(ports))))
     .addNode("result_unknown", ours(resultUnknown(ports)))
     .addEdge(START, "discover")
     .addEdge("discover", "model")
@@ -36,9 +37,21 @@ export function buildGraph(ports: GraphPorts, checkpointer: BaseCheckpointSaver 
     .addConditionalEdges("execute", route(afterExecute), ["approval", "observe"])
     .addConditionalEdges("observe", route(afterObserve(ports), "afterObserve"), ["result_unknown", "discover", "model"])
     .addConditionalEdges("result_unknown", route(afterResultUnknown), ["result_unknown", "model"]);
+  narrow(graph, ROUTED_BY);
   const compiled = graph.compile({ name: "toolgate", ...(checkpointer ? { checkpointer } : {}) });
   return held(compiled, ports).withConfig({ recursionLimit: recursionLimit(ports.config.limits.modelRequests) });
 }
+
+/** What the edges behind a node read. The edge behind `model` looks at the messages. */
+const ROUTED_BY = {
+  gate: ["operations"],
+  approval: ["operations"],
+  execute: ["operations"],
+  observe: ["operations", "connected", "snapshot"],
+  result_unknown: ["operations"],
+} as const;
+
+type Routed = Pick<GraphState, "operations">;
 
 type Node = (state: GraphState, runtime: LangGraphRunnableConfig) => Promise<GraphUpdate> | GraphUpdate;
 
@@ -47,9 +60,9 @@ type Node = (state: GraphState, runtime: LangGraphRunnableConfig) => Promise<Gra
  * that acts no more once the lease of its run has passed: the thread may be another's by now.
  */
 function ours(node: Node): Node {
-  return (state, runtime) => {
+  return async (state, runtime) => {
     if (leaseOf(runtime)?.valid() === false) throw lapsed(threadOf(runtime));
-    if (state.stateVersion <= STATE_VERSION) return node(state, runtime);
+    if (state.stateVersion <= STATE_VERSION) return changesOf(state, await node(state, runtime));
     throw new ToolgateError(
       "store_version",
       `this thread was saved by a later version of toolgate (state version ${state.stateVersion})`,
@@ -68,32 +81,32 @@ function afterModel(state: GraphState): "gate" | typeof END {
   return AIMessage.isInstance(last) && (last.tool_calls?.length ?? 0) > 0 ? "gate" : END;
 }
 
-function afterGate(state: GraphState): "approval" | "execute" | "observe" {
+function afterGate(state: Routed): "approval" | "execute" | "observe" {
   if (state.operations.some((view) => view.status === "asked")) return "approval";
   return state.operations.some((view) => view.status === "ready") ? "execute" : "observe";
 }
 
-function afterApproval(state: GraphState): "approval" | "execute" {
+function afterApproval(state: Routed): "approval" | "execute" {
   return state.operations.some((view) => view.status === "asked") ? "approval" : "execute";
 }
 
-function afterExecute(state: GraphState): "approval" | "observe" {
+function afterExecute(state: Routed): "approval" | "observe" {
   return state.operations.some((view) => view.status === "asked") ? "approval" : "observe";
 }
 
 /** Whether a write of this batch is unknown and nobody has said anything about it. */
-function openUnknown(state: GraphState): boolean {
+function openUnknown(state: Routed): boolean {
   return state.operations.some((view) => view.effect === "write" && view.status === "result_unknown" && !view.left);
 }
 
 function afterObserve(ports: GraphPorts) {
-  return (state: GraphState): "result_unknown" | "discover" | "model" => {
+  return (state: Routed & Pick<GraphState, "connected" | "snapshot">): "result_unknown" | "discover" | "model" => {
     if (openUnknown(state)) return "result_unknown";
     const names = serversInUse(ports.config, state.connected);
     return ports.catalog.moved(state.snapshot?.id, names) ? "discover" : "model";
   };
 }
 
-function afterResultUnknown(state: GraphState): "result_unknown" | "model" {
+function afterResultUnknown(state: Routed): "result_unknown" | "model" {
   return openUnknown(state) ? "result_unknown" : "model";
 }

@@ -4,10 +4,10 @@
 //   repair-2. What is missing is what the ledger says, or `rejected (withdrawn)`: nothing will run it any more.
 //   repair-3. A tool message that answers no call there, or answers one twice, was written by nobody who may, and is taken out.
 
-import { AIMessage, type BaseMessage, RemoveMessage, ToolMessage } from "@langchain/core/messages";
+import { type AIMessage, type BaseMessage, RemoveMessage, ToolMessage } from "@langchain/core/messages";
 import type { Owner } from "../contracts/index.js";
 import { judgeResponse } from "../gate/batch.js";
-import { callsOf, withArguments } from "../observation/conversation.js";
+import { withArguments } from "../observation/conversation.js";
 import { highestSeq, settleAll, toolMessageOf } from "./closing.js";
 import { lastResponse } from "./last-response.js";
 import type { GraphPorts } from "./ports.js";
@@ -24,18 +24,21 @@ export interface Gaps {
 export function gapsIn(messages: readonly BaseMessage[]): Gaps {
   const open = new Map<number, Set<string>>();
   const strays = new Set<BaseMessage>();
-  let last: { at: number; ids: Set<string> } | undefined;
+  let last: { readonly at: number; ids: readonly string[] } | undefined;
+  const close = () => last && last.ids.length > 0 && open.set(last.at, new Set(last.ids));
   for (let at = 0; at < messages.length; at++) {
     const message = messages[at] as BaseMessage;
     if (message.type === "tool") {
-      if (!last?.ids.delete((message as ToolMessage).tool_call_id)) strays.add(message); // repair-3
+      const { tool_call_id: answered } = message as ToolMessage;
+      if (last?.ids.includes(answered)) last.ids = last.ids.filter((id) => id !== answered);
+      else strays.add(message); // repair-3
       continue;
     }
-    if (last && last.ids.size > 0) open.set(last.at, last.ids);
-    const calls = AIMessage.isInstance(message) ? callsOf(message) : [];
-    last = calls.length === 0 ? undefined : { at, ids: new Set(calls.map((call) => call.callId)) };
+    close();
+    const calls = message.type === "ai" ? (message as AIMessage).tool_calls : undefined;
+    last = calls === undefined || calls.length === 0 ? undefined : { at, ids: calls.map(({ id = "" }) => id) };
   }
-  if (last && last.ids.size > 0) open.set(last.at, last.ids);
+  close();
   return { open, strays };
 }
 

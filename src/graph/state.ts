@@ -1,5 +1,6 @@
 // The graph's state: small, plain, and worth nothing to whoever edits it (G9). What may run is in the host's own stores.
 
+import { isDeepStrictEqual } from "node:util";
 import { DeltaValue, MessagesDeltaValue, messagesDeltaReducer, ReducedValue, StateSchema } from "@langchain/langgraph";
 import { z } from "zod";
 import { HaltView, OperationView, SnapshotSummary } from "../contracts/index.js";
@@ -43,3 +44,11 @@ export const State = new StateSchema({
 
 export type GraphState = typeof State.State;
 export type GraphUpdate = Partial<typeof State.Update>;
+
+/** An update without what the state has already: LangGraph stores and numbers every value it is given, at each step. */
+export function changesOf(state: GraphState, update: GraphUpdate): GraphUpdate {
+  const changed = Object.entries(update).filter(
+    ([key, value]) => key === "messages" || !isDeepStrictEqual(value, state[key as keyof GraphState]),
+  );
+  return Object.fromEntries(changed);
+}

@@ -38,11 +38,17 @@ const MESSAGE_CLASSES: Readonly<Record<string, MessageClass>> = {
 /** The serializer of toolgate's checkpoints; give it to any LangGraph saver that takes one. */
 export class CheckpointSerializer extends JsonPlusSerializer {
   override async dumpsTyped(value: unknown): Promise<[string, Uint8Array]> {
-    return super.dumpsTyped(escapePlain(value)); // serde-1
+    return this.dump(value);
+  }
+
+  /** The same, at once. */
+  dump(value: unknown): [string, Uint8Array] {
+    return value instanceof Uint8Array ? ["bytes", value] : ["json", this._dumps(escapePlain(value))]; // serde-1
   }
 
   protected override _dumps(value: unknown): Uint8Array {
     try {
+      if (isPlainJson(value)) return Buffer.from(JSON.stringify(value)); // what `encoded` would leave as it is
       return Buffer.from(
         JSON.stringify(value, function (this: Plain, key, item: unknown) {
           return encoded(item, this[key]);
@@ -62,6 +68,25 @@ export class CheckpointSerializer extends JsonPlusSerializer {
     if (typeof data === "string") return revive(JSON.parse(data));
     return revive(JSON.parse(Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString("utf8")));
   }
+}
+
+/** How deep plain JSON may be nested to be written without looking at each value; this also ends a walk in circles. */
+const PLAIN_DEPTH = 100;
+
+/** Whether it holds nothing but strings, numbers, booleans, nulls, arrays without gaps and plain objects. */
+function isPlainJson(value: unknown, depth = 0): boolean {
+  if (typeof value !== "object")
+    return typeof value === "string" || typeof value === "number" || typeof value === "boolean";
+  if (value === null) return true;
+  if (depth > PLAIN_DEPTH) return false;
+  if (Array.isArray(value)) {
+    for (let n = 0; n < value.length; n++) if (!isPlainJson(value[n], depth + 1)) return false;
+    return true;
+  }
+  const prototype = Object.getPrototypeOf(value);
+  if (prototype !== Object.prototype && prototype !== null) return false;
+  for (const key in value) if (!isPlainJson((value as Plain)[key], depth + 1)) return false;
+  return true;
 }
 
 /** What JSON has no form for, in LangGraph's words for it. `before` is the value before its own `toJSON`. (serde-4) */
@@ -95,20 +120,27 @@ function constructed(name: string, method: string | null, args: unknown[]) {
 }
 
 /** Marks plain objects with an `lc` key, outside messages (which mark their own). Copies only what it changes. */
-function escapePlain(value: unknown, ancestors: ReadonlySet<object> = new Set()): unknown {
+function escapePlain(value: unknown, ancestors: Set<object> = new Set()): unknown {
   if (typeof value !== "object" || value === null || ancestors.has(value)) return value;
-  const inside = new Set(ancestors).add(value);
-  if (Array.isArray(value)) return escapeItems(value, inside);
-  if (value instanceof Map) return new Map(escapeItems([...value], inside) as [unknown, unknown][]);
-  if (value instanceof Set) return new Set(escapeItems([...value], inside));
-  if (value instanceof DeltaSnapshot) return new DeltaSnapshot(escapePlain(value.value, inside));
+  ancestors.add(value);
+  const escaped = escapeInside(value, ancestors);
+  ancestors.delete(value);
+  return escaped;
+}
+
+function escapeInside(value: object, ancestors: Set<object>): unknown {
+  if (Array.isArray(value)) return escapeItems(value, ancestors);
+  if (value instanceof Map) return new Map(escapeItems([...value], ancestors) as [unknown, unknown][]);
+  if (value instanceof Set) return new Set(escapeItems([...value], ancestors));
+  if (value instanceof DeltaSnapshot) return new DeltaSnapshot(escapePlain(value.value, ancestors));
   const prototype = Object.getPrototypeOf(value);
   if (prototype !== Object.prototype && prototype !== null) return value;
   const record = value as Plain;
   if (Object.hasOwn(record, "lc") || isEscaped(record)) return { [ESCAPED]: record };
   let copy: Plain | undefined;
-  for (const [key, before] of Object.entries(record)) {
-    const after = escapePlain(before, inside);
+  for (const key of Object.keys(record)) {
+    const before = record[key];
+    const after = escapePlain(before, ancestors);
     if (after === before) continue;
     copy ??= { ...record };
     define(copy, key, after);
@@ -116,8 +148,8 @@ function escapePlain(value: unknown, ancestors: ReadonlySet<object> = new Set())
   return copy ?? record;
 }
 
-function escapeItems(items: readonly unknown[], inside: ReadonlySet<object>): readonly unknown[] {
-  const escaped = items.map((item) => escapePlain(item, inside));
+function escapeItems(items: readonly unknown[], ancestors: Set<object>): readonly unknown[] {
+  const escaped = items.map((item) => escapePlain(item, ancestors));
   return escaped.every((item, index) => item === items[index]) ? items : escaped;
 }
 

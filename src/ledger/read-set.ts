@@ -84,7 +84,8 @@ export const look =
   (query: LookQuery, planned: () => LookPlan): Reads =>
   () => {
     const plan = planned();
-    const named = { proposals: [query.proposalId], operations: plan.operationIds };
+    const operations = plan.operationIds.flatMap((id) => [id, foreignId(id, query)]); // all that the claim looks at, too
+    const named = { proposals: [query.proposalId], operations };
     return { ...standing({ ...query, ...plan })(), ...named };
   };
 

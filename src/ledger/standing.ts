@@ -1,6 +1,6 @@
 // Standing: what the ledger knows that bears on a batch, by the same rules as the claim will apply. It reads only.
 
-import type { Digest, OperationRow } from "../contracts/index.js";
+import type { Digest, DispatchingRow, OperationRow } from "../contracts/index.js";
 import type { Look, LookPlan, LookQuery, PlanFrom, Standing, StandingQuery, WriteRef } from "./port.js";
 import { asked } from "./question.js";
 import type { Transaction } from "./transaction.js";
@@ -17,19 +17,25 @@ export function look<Plan extends LookPlan>(
   const rows = tables.rowsOfProposal(query.proposalId);
   const plan = planFrom(proposal, rows);
   const { turnId, writes, operationIds } = plan;
+  const inFlight = tables.dispatching(query.threadId);
   return {
     plan,
     look: {
       proposal,
       rows,
-      standing: standing(tx, { ...query, turnId, writes }),
+      standing: standing(tx, { ...query, turnId, writes }, inFlight),
       asked: asked(tx, operationIds),
-      abandoned: tables.dispatching(query.threadId).some((row) => ownerGone(row, tx)),
+      abandoned: inFlight.some((row) => ownerGone(row, tx)),
     },
   };
 }
 
-export function standing(tx: Transaction, query: StandingQuery): Standing {
+/** `inFlight`: the thread's rows in `dispatching`. */
+export function standing(
+  tx: Transaction,
+  query: StandingQuery,
+  inFlight: readonly DispatchingRow[] = tx.tables.dispatching(query.threadId),
+): Standing {
   const { tables } = tx;
   const { threadId, turnId } = query;
   const counters = tables.turn(threadId, turnId);
@@ -41,7 +47,7 @@ export function standing(tx: Transaction, query: StandingQuery): Standing {
     rejections: rejected.flatMap(({ operation: { proposalId, server, tool, argumentsDigest } }) =>
       server === null || tool === null || proposalId === query.proposalId ? [] : [{ server, tool, argumentsDigest }],
     ),
-    unknownWrites: unknownWrites(tx, query),
+    unknownWrites: unknownWrites(tx, query, inFlight),
     repeats: repeats(tx, query),
     ahead: after
       .filter((row) => row.operation.proposalId !== query.proposalId && !own.has(row.operation.id))
@@ -50,11 +56,14 @@ export function standing(tx: Transaction, query: StandingQuery): Standing {
 }
 
 /** Those on record, and those a dead process left behind: no later call will change that they are unknown. */
-function unknownWrites(tx: Transaction, query: StandingQuery): Standing["unknownWrites"] {
+function unknownWrites(
+  tx: Transaction,
+  query: StandingQuery,
+  inFlight: readonly DispatchingRow[],
+): Standing["unknownWrites"] {
   const { tables, now } = tx;
   const reach = query.haltScope === "server" ? undefined : query.threadId;
-  const abandoned = tables
-    .dispatching(reach)
+  const abandoned = (reach === undefined ? tables.dispatching() : inFlight)
     .filter((row) => row.operation.effect === "write" && ownerGone(row, tx))
     .map((row) => lost(row, now));
   return [...tables.unknownWrites(reach), ...abandoned]

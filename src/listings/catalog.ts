@@ -23,6 +23,8 @@ export interface CatalogDeps {
    * catalog. **Contract:** does not reject.
    */
   readonly pause: () => Promise<void>;
+  /** Milliseconds that never go back, whatever becomes of the clock. */
+  readonly steady: () => number;
 }
 
 export interface Catalog {
@@ -35,7 +37,9 @@ export interface Catalog {
   /** Lists one server now. */
   list(name: string): Promise<ServerListing>;
   /** The digest of each of the server's tools as it lists them now, or why it could not be listed. */
-  verify(name: string): Promise<{ ok: true; digests: ReadonlyMap<string, Digest> } | { ok: false; problem: string }>;
+  verify: Listings["verify"];
+  /** Begins to list servers for the claim of a batch that is judged now; `verify` with the same place uses it. */
+  verifyAhead: Listings["verifyAhead"];
   /** The digest of each of the server's tools as it last listed them; undefined when it never did in this process. */
   digests(name: string): ReadonlyMap<string, Digest> | undefined;
   /** The snapshot with this id, from memory or the store; undefined when there is none or its content has another id. */
@@ -46,9 +50,9 @@ export interface Catalog {
 }
 
 export function createCatalog(deps: CatalogDeps): Catalog {
-  const { servers, injected, redact, pause } = deps;
+  const { servers, injected, redact, pause, steady } = deps;
   const { limits } = deps.config.catalog;
-  const listings = createListings({ limits, servers, injected, redact, pause });
+  const listings = createListings({ limits, servers, injected, redact, pause, steady });
   const assembler = createAssembler(deps, listings);
   const known = new Map<Digest, ToolSnapshot>();
   const storing = new Map<Digest, Promise<void>>();
@@ -73,6 +77,7 @@ export function createCatalog(deps: CatalogDeps): Catalog {
     due: (names) => names.some(listings.isDue),
 
     verify: listings.verify,
+    verifyAhead: listings.verifyAhead,
     digests: (name) => listings.last(name)?.digests,
 
     async snapshot(id) {

@@ -10,6 +10,7 @@
 import type { AssessedTool, ServerListing } from "../catalog/index.js";
 import { type Digest, sha256, type WithheldTool } from "../contracts/index.js";
 import type { Servers } from "../contracts/mcp-port.js";
+import { type ListedFor, listsAhead } from "./ahead.js";
 import { listServer } from "./pages.js";
 import { createToolReader, type ReadTool, type ToolReaderDeps } from "./tool-reader.js";
 
@@ -18,6 +19,8 @@ const LIST_DEADLINE_MS = 30_000;
 
 export interface ListingsDeps extends ToolReaderDeps {
   readonly servers: Servers;
+  /** Milliseconds that never go back, whatever becomes of the clock. */
+  readonly steady: () => number;
 }
 
 /** A server's last complete list. */
@@ -44,9 +47,15 @@ export interface Listings {
   isDue(name: string): boolean;
   /** What it last listed; undefined when it never did in this process. */
   last(name: string): Held | undefined;
+  /** Begins to list servers for the claim of a batch that is judged now. */
+  verifyAhead(names: readonly string[], place: ListedFor): void;
   /** The digest of each of the server's tools as it lists them now, or why it could not be listed. */
-  verify(name: string): Promise<{ ok: true; digests: ReadonlyMap<string, Digest> } | { ok: false; problem: string }>;
+  verify(name: string, place?: ListedFor): Promise<Verified>;
 }
+
+export type Verified =
+  | { readonly ok: true; readonly digests: ReadonlyMap<string, Digest> }
+  | { readonly ok: false; readonly problem: string };
 
 export function createListings(deps: ListingsDeps): Listings {
   const held = new Map<string, Held>();
@@ -90,16 +99,23 @@ export function createListings(deps: ListingsDeps): Listings {
     return now.listing;
   }
 
+  async function verify(name: string): Promise<Verified> {
+    const listing = await list(name);
+    const digests = held.get(name)?.digests;
+    if (listing.status === "connected" && digests !== undefined) return { ok: true, digests };
+    return { ok: false, problem: listing.problem ?? "it could not be listed" };
+  }
+
+  const ahead = listsAhead<Verified>(deps.steady);
   const shared = sharing(deps.servers, list);
   return {
     list: (name) => list(name),
     isDue,
     last: (name) => held.get(name),
-    verify: async (name) => {
-      const listing = await list(name);
-      const digests = held.get(name)?.digests;
-      if (listing.status === "connected" && digests !== undefined) return { ok: true, digests };
-      return { ok: false, problem: listing.problem ?? "it could not be listed" };
+    verifyAhead: (names, place) => ahead.begin(place, names, verify),
+    verify: async (name, place) => {
+      const before = place && (await ahead.take(place, name));
+      return before === undefined || (before.ok && isDue(name)) ? verify(name) : before;
     },
     current: async (name) => (isDue(name) ? undefined : held.get(name)?.listing) ?? shared(name),
   };

@@ -20,9 +20,13 @@ async function everything(ledger: Ledger): Promise<unknown> {
 }
 
 /** Makes the same calls on the ledger in memory and on another. */
-export async function compare(make: (deps: LedgerDeps) => Ledger | Promise<Ledger>, numRuns: number): Promise<void> {
+export async function compare(
+  make: (deps: LedgerDeps) => Ledger | Promise<Ledger>,
+  numRuns: number,
+  of = steps,
+): Promise<void> {
   await fc.assert(
-    fc.asyncProperty(fc.commands(steps, { maxCommands: 60, size: "max" }), async (commands) => {
+    fc.asyncProperty(fc.commands(of, { maxCommands: 60, size: "max" }), async (commands) => {
       const clock = { now: START };
       const life: Model["life"] = new Map();
       const deps: LedgerDeps = { now: () => clock.now, liveness: (of) => life.get(of.instance) ?? "alive" };

@@ -202,16 +202,32 @@ const standing = fc.tuple(fc.array(calls, { maxLength: 2 }), places).map(([some,
   return new Step("standing", (ledger) => ledger.standing(query(writes, place)));
 });
 
-const time = fc.constantFrom(1, 900, 20_000, 59_000, 70_000, -50_000).map(
-  (ms) =>
-    new Step(
-      `clock ${ms}`,
-      (ledger) => ledger.openRequests(),
-      (_, { clock }) => {
-        clock.now += ms;
-      },
-    ),
-);
+/** What the gate does just before a claim. A claim of the same calls may follow, and something else before it. */
+const look = fc.tuple(fc.array(calls, { minLength: 1, maxLength: 3 }), places).map(([some, place]) => {
+  const { turnId, writes, ...rest } = query(some, place);
+  const plan = {
+    turnId,
+    writes: writes.filter((_, n) => some[n]?.effect === "write"),
+    operationIds: some.map(({ id }) => id),
+  };
+  return new Step(`look at ${some.map(short)} in ${place.threadId}`, async (ledger) => {
+    const { look: found } = await ledger.look(rest, () => plan);
+    return found;
+  });
+});
+
+const time = (...milliseconds: number[]) =>
+  fc.constantFrom(...milliseconds).map(
+    (ms) =>
+      new Step(
+        `clock ${ms}`,
+        (ledger) => ledger.openRequests(),
+        (_, { clock }) => {
+          clock.now += ms;
+        },
+      ),
+  );
+const forward = time(1, 900, 20_000, 59_000, 70_000);
 
 const fate = fc.tuple(owners, fc.constantFrom("gone" as const, "unknown" as const, "alive" as const)).map(
   ([instance, is]) =>
@@ -225,14 +241,16 @@ const fate = fc.tuple(owners, fc.constantFrom("gone" as const, "unknown" as cons
     ),
 );
 
-/** Any step; those of an operation's own way more often than the rest. */
-export const steps: fc.Arbitrary<fc.AsyncCommand<Model, Ledger>>[] = [
+/** Any step but a clock that is set back; those of an operation's own way more often than the rest. */
+export const stepsForward: fc.Arbitrary<fc.AsyncCommand<Model, Ledger>>[] = [
   ...[claim, claim, claim, begin, begin, begin, settle, settle, ask, answer],
-  ...[propose, edit, refuse, resolve, readBack, standing, time, fate],
+  ...[propose, edit, refuse, resolve, readBack, standing, look, look, forward, fate],
   fc.boolean().map((reads) => new Step("sweep", (ledger) => ledger.sweep({ reads }))),
   threads.map((threadId) => new Step("unknowns", (ledger) => ledger.unknowns(threadId))),
   owners.map((instance) => new Step(`renew ${instance}`, (ledger) => ledger.renew(owner(instance), 10_000))),
 ];
+
+export const steps = [...stepsForward, time(-50_000)];
 
 function short(call: Operation): string {
   return call.id.slice(0, 6);

@@ -4,12 +4,20 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { AIMessage } from "@langchain/core/messages";
-import { type LangGraphRunnableConfig, MemorySaver, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
+import {
+  Annotation,
+  type LangGraphRunnableConfig,
+  MemorySaver,
+  MessagesAnnotation,
+  START,
+  StateGraph,
+} from "@langchain/langgraph";
 import { JsonPlusSerializer } from "@langchain/langgraph-checkpoint";
 import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
 import { SqliteSaver } from "@langchain/langgraph-checkpoint-sqlite";
 import { describe, expect, test } from "vitest";
-import { route } from "../../src/langgraph/route.js";
+import { light, route } from "../../src/langgraph/light.js";
+import { narrow } from "../../src/langgraph/narrow.js";
 
 const require = createRequire(import.meta.url);
 
@@ -46,7 +54,7 @@ describe("LangGraph as it is pinned", () => {
     expect(has(graph, ["_streamIterator", "_resolveCheckpointer"])).toEqual([]);
   });
 
-  test("a route between two nodes opens no run of its own, and a plain function does (src/langgraph/route.ts)", async () => {
+  test("a route between two nodes opens no run of its own, and a plain function does (src/langgraph/light.ts)", async () => {
     const started = async (chosen: Parameters<typeof routed>[0]) => {
       const runs: string[] = [];
       await routed(chosen).invoke(
@@ -65,6 +73,43 @@ describe("LangGraph as it is pinned", () => {
         .compile();
     expect(await started(choose)).toEqual(["RunnableLambda"]);
     expect(await started(route(choose))).toEqual([]);
+  });
+
+  test("an edge reads what its branch's reader reads, the node's own update included (src/langgraph/narrow.ts)", async () => {
+    const seen: unknown[] = [];
+    const choose = (state: object) => {
+      seen.push(state);
+      return "second" as const;
+    };
+    const State = Annotation.Root({ a: Annotation<number>, b: Annotation<number> });
+    const graph = new StateGraph(State)
+      .addNode("first", () => ({ a: 1 }))
+      .addNode("second", () => ({}))
+      .addEdge(START, "first")
+      .addConditionalEdges("first", route(choose), ["second"]);
+    await graph.compile().invoke({ b: 2 });
+    narrow(graph, { first: ["a"] });
+    await graph.compile().invoke({ b: 2 });
+    expect(seen).toEqual([{ a: 1, b: 2 }, { a: 1 }]);
+  });
+
+  test("a light node is given the state and the run's configuration (src/langgraph/light.ts)", async () => {
+    const seen: unknown[] = [];
+    const node = light("first", (state: object, config: LangGraphRunnableConfig) => {
+      seen.push(
+        state,
+        config.executionInfo?.threadId,
+        typeof config.writer,
+        typeof config.configurable?.["__pregel_read"],
+      );
+      return {};
+    });
+    const graph = new StateGraph(MessagesAnnotation)
+      .addNode("first", node as never)
+      .addEdge(START, "first")
+      .compile({ checkpointer: new MemorySaver() });
+    await graph.invoke({ messages: [] }, { configurable: { thread_id: "t1" } });
+    expect(seen).toEqual([{ messages: [] }, "t1", "function", "function"]);
   });
 
   test("a running task has its saver under `__pregel_checkpointer`, and is inside of another graph where `__pregel_read` is a function (src/langgraph/durability.ts, held-graph.ts)", async () => {

@@ -20,17 +20,25 @@ interface World {
   readonly lists: Map<string, () => Promise<ListPage>>;
   /** Says that each server may list something else from now on. */
   readonly changed: () => void;
+  /** The servers that were listed, in order. */
+  readonly asked: string[];
+  readonly clock: { now: number };
 }
 
 /** A catalog over servers that list what the test says. */
 function world(listed: Record<string, readonly unknown[]>, secrets: readonly string[] = []): World {
   const slices: string[][] = [[]];
   const stored: string[] = [];
+  const asked: string[] = [];
+  const clock = { now: 1_000 };
   let generation = 1;
   const lists = new Map(Object.entries(listed).map(([name, tools]) => [name, async () => page(tools)]));
   const connections = new Map<string, ServerConnection>();
   for (const name of lists.keys()) {
-    const listPage = () => (lists.get(name) as () => Promise<ListPage>)();
+    const listPage = () => {
+      asked.push(name);
+      return (lists.get(name) as () => Promise<ListPage>)();
+    };
     connections.set(name, { name, protocol: "2025-11-25", closed: false, listPage } as unknown as ServerConnection);
   }
   const servers = {
@@ -60,11 +68,12 @@ function world(listed: Record<string, readonly unknown[]>, secrets: readonly str
       await new Promise((resolve) => setImmediate(resolve));
       slices.push([]);
     },
+    steady: () => clock.now,
   });
   const changed = () => {
     generation += 1;
   };
-  return { catalog, slices, stored, lists, changed };
+  return { catalog, slices, stored, lists, changed, asked, clock };
 }
 
 async function assembled(catalog: Catalog, ...names: string[]) {
@@ -197,3 +206,57 @@ describe("a listing", () => {
     expect(snapshot.withheld.map((row) => row.tool)).toEqual(["deep"]);
   });
 });
+
+describe("a list that is begun when a batch is judged", () => {
+  const place = (run: object, proposalId = "p1") => ({ run, proposalId });
+
+  it("counts for the claim of that batch in that run, and each server is listed once (ahead-1)", async () => {
+    const { catalog, asked, clock } = world({ a: many(2), b: many(1) });
+    const run = {};
+    catalog.verifyAhead(["a", "b", "a"], place(run));
+    clock.now += 250;
+    expect(await catalog.verify("a", place(run))).toMatchObject({ ok: true, digests: expect.any(Map) });
+    expect((await catalog.verify("b", place(run))).ok).toBe(true);
+    expect(asked).toEqual(["a", "b"]);
+  });
+
+  // Whatever the server lists by then is what a claim must know.
+  it.each([
+    ["251 ms later", { later: 251 }],
+    ["in another run", { other: { run: {} } }],
+    ["for another batch", { other: { proposalId: "p2" } }],
+    ["a second time", { again: true }],
+    ["where the server said that its tools have changed", { moved: true }],
+  ])("does not count %s (ahead-1)", async (_when, { later = 0, other = {}, again = false, moved = false }: When) => {
+    const { catalog, asked, clock, changed, lists } = world({ a: many(1) });
+    const run = {};
+    catalog.verifyAhead(["a"], place(run));
+    await new Promise((resolve) => setImmediate(resolve)); // the server has listed
+    if (again) await catalog.verify("a", place(run));
+    clock.now += later;
+    lists.set("a", async () => page([tool("tool_0", { description: "another" })]));
+    if (moved) changed();
+    const before = catalog.digests("a")?.get("tool_0");
+    const found = await catalog.verify("a", { ...place(run), ...other });
+    expect(asked).toEqual(["a", "a"]);
+    expect(found.ok && found.digests.get("tool_0")).not.toBe(before);
+  });
+
+  it("is begun for no one without a run of their own, and its failure is told once", async () => {
+    const { catalog, asked, lists } = world({ a: many(1) });
+    catalog.verifyAhead(["a"], { run: undefined, proposalId: "p1" });
+    expect(asked).toEqual([]);
+    const run = {};
+    lists.set("a", async () => ({ ok: false, problem: "no answer" }) as ListPage);
+    catalog.verifyAhead(["a"], place(run));
+    expect(await catalog.verify("a", place(run))).toEqual({ ok: false, problem: "page 1 failed: no answer" });
+    expect(asked).toEqual(["a"]);
+  });
+});
+
+interface When {
+  later?: number;
+  other?: object;
+  again?: boolean;
+  moved?: boolean;
+}

@@ -7,7 +7,7 @@ import { type Connection, connect } from "../../src/adapters/postgres/connection
 import { key } from "../../src/adapters/postgres/keys.js";
 import { alone } from "../../src/adapters/postgres/schema.js";
 import { postgresStore } from "../../src/adapters/postgres/store.js";
-import type { OperationRow, Verdict } from "../../src/contracts/index.js";
+import type { Operation, OperationRow, Verdict } from "../../src/contracts/index.js";
 import { createLedger } from "../../src/ledger/ledger.js";
 import type { ModelRequestRecord } from "../../src/ledger/port.js";
 import type { Question, Store, Tables } from "../../src/ledger/tables.js";
@@ -29,6 +29,7 @@ import {
   said,
   send,
   stands,
+  UNAVAILABLE,
   UNKNOWN,
   type World,
   world,
@@ -281,6 +282,12 @@ async function interrupted(url: string, between: (times: number) => Promise<unkn
   return world((deps) => createLedger(postgresStore({ ...connection, once }, { clock: "host", now: deps.now }), deps));
 }
 
+/** Looks at one call as the gate does before its claim. */
+async function lookAt({ ledger }: World, call: Operation): Promise<void> {
+  const { turnId, writes, ...rest } = query([call]);
+  await ledger.look(rest, () => ({ turnId, writes, operationIds: [call.id] }));
+}
+
 const connections: Connection[] = [];
 function open(url: string): Connection {
   const connection = connect(url);
@@ -301,6 +308,42 @@ describe("hosts that meet", () => {
     });
     expect(await claimOne(host, operation())).toMatchObject({ kind: "busy", owner: owner("b") });
     expect(await rowOf(host, operation())).toMatchObject({ owner: owner("b"), fence: 1, seq: 1 });
+  });
+
+  it.each(["claimed", "settled", "halted by an unknown write"])(
+    "what another host %s after the look: the claim sees it (postgres-save-1)",
+    async (what) => {
+      const url = await fresh();
+      const [host, other] = [at.open(url), at.open(url)];
+      const call = operation({ proposalId: "p2" });
+      await propose(host, [operation(), call]);
+      await lookAt(host, call);
+      if (what === "halted by an unknown write") {
+        const fence = await send(other, operation());
+        await other.ledger.settle({ operationId: operation().id, fence, outcome: UNKNOWN, sent: true });
+        expect(said(await claimOne(host, call, { ledgerSeq: 1 }))).toBe("rejected (halted) by halt");
+        return;
+      }
+      const fence = what === "settled" ? await send(other, call) : undefined;
+      if (fence === undefined) await claimOne(other, call, { owner: owner("b") });
+      else await other.ledger.settle({ operationId: call.id, fence, outcome: OK, sent: true });
+      const claim = await claimOne(host, call);
+      expect(claim).toMatchObject(
+        fence === undefined ? { kind: "busy", owner: owner("b") } : { kind: "settled", replayed: true },
+      );
+    },
+  );
+
+  // The only change was the clock's, which belongs to no thread, and the stale image passed for a fresh one.
+  it("what another host settled while the clock was set back: it is told as it stands (postgres-store-1)", async () => {
+    const url = await fresh();
+    const [host, other] = [at.open(url, { clock: "host" }), at.open(url, { clock: "host" })];
+    await propose(host, [operation()]);
+    await claimOne(host, operation());
+    await other.ledger.settle({ operationId: operation().id, fence: 1, outcome: UNAVAILABLE, sent: false });
+    host.clock.now -= 50_000;
+    const found = { tool: "look", found: "happened", detail: "said" } as const;
+    expect(await host.ledger.readBack(operation().id, found)).toMatchObject({ state: "settled", outcome: UNAVAILABLE });
   });
 
   it("what another host made after the ruling's view, in a thread that was new to both", async () => {
@@ -375,7 +418,7 @@ describe("hosts that meet", () => {
   it.runIf(LONG)("a host that is never first says so in the end", async () => {
     const url = await fresh();
     const other = at.open(url);
-    const host = await interrupted(url, (times) => propose(other, [operation({ proposalId: `p${times}` })]));
+    const host = await interrupted(url, (times) => propose(other, [operation({ proposalId: `other-${times}` })]));
     await expect(propose(host, [operation()])).rejects.toMatchObject({
       code: "store_failed",
       message: "the Postgres store failed: it is too busy; other hosts were first each time",
@@ -495,6 +538,21 @@ describe("cost", () => {
     heard.length = 0;
     await host.ledger.settle({ operationId: operation().id, fence: 1, outcome: OK, sent: true }); // told twice
     expect(heard.filter(isWrite)).toEqual([]);
+  });
+
+  it("a claim after a look at its calls, and a proposal after what stands in its thread, load nothing", async () => {
+    const heard: string[] = [];
+    const host = at.open(await fresh(), { clock: "host", heard: (text) => heard.push(text) });
+    await propose(host, [operation()]);
+    await lookAt(host, operation());
+    heard.length = 0;
+    expect(await claimOne(host, operation())).toMatchObject({ kind: "claimed", seq: 1 });
+    expect(heard.map(isWrite)).toEqual([true]);
+    await host.ledger.standing(query([]));
+    heard.length = 0;
+    await propose(host, [operation({ proposalId: "p2" })]);
+    expect(heard.map(isWrite)).toEqual([true]);
+    expect(await host.ledger.proposal("p2")).toMatchObject({ threadId: "t1" });
   });
 
   it("a heartbeat between two steps costs them nothing", async () => {

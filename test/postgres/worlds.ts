@@ -19,6 +19,8 @@ export interface PostgresWorlds {
   /** A ledger on empty tables. Those made before are of no more use. Its clock is the test's. */
   ledger(deps: LedgerDeps): Promise<Ledger>;
   store(deps: LedgerDeps): Promise<Store>;
+  /** Two hosts' ledgers on the same tables, as one: the methods are called on them in an order that is always the same. */
+  hosts(deps: LedgerDeps): Promise<Ledger>;
   results(): Promise<ResultStore>;
   connection(): Connection;
 }
@@ -42,6 +44,16 @@ export function postgresWorlds({ prepared = false } = {}): PostgresWorlds {
     store,
     connection: () => connection,
     ledger: async (deps) => createLedger(await store(deps), deps),
+    hosts: async (deps) => {
+      const first = createLedger(await store(deps), deps);
+      const second = createLedger(postgresStore(connection, { clock: "host", now: deps.now }), deps);
+      let seed = 1;
+      const next = () => {
+        seed = (seed * 48_271) % 2_147_483_647;
+        return seed % 2 === 0 ? first : second;
+      };
+      return new Proxy(first, { get: (_, name) => Reflect.get(next(), name) });
+    },
     results: async () => {
       await connection.query(EMPTY);
       return postgresResults(connection);

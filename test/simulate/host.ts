@@ -65,6 +65,7 @@ export function startHost(world: World, process: Process, shared: Shared, config
       injected,
       redact: (text) => text,
       pause: async () => undefined,
+      steady: process.steady,
     }),
     checker: CHECKER,
     policy: compilePolicy(config.permissions, context).policy,

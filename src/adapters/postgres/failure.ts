@@ -105,7 +105,12 @@ function hint(code: string, said: string): string {
   if (code === "25006") return "the database takes no writes now: name one that does, or wait until it does again";
   if (code === "55P03") return "wait until the other is done, or end it, then try again";
   if (code === "53300") return "let the database take more connections, or run fewer hosts";
-  if (UNREACHABLE.has(code) || code === "ENOTFOUND" || /^(08|57P)/.test(code) || /timeout|terminated/i.test(said)) {
+  if (
+    UNREACHABLE.has(code) ||
+    code === "ENOTFOUND" ||
+    /^(08|57P)/.test(code) ||
+    /timeout|terminated|not queryable/i.test(said)
+  ) {
     return "check that the database runs and can be reached, then try again; what was stored stays";
   }
   return "see what the database's log says of it";

@@ -3,12 +3,14 @@
 // Nothing here reaches the database. save.ts stores the record, if the threads it touches are still as loaded. A rule that
 // looks at what was not loaded is refused by the ledger's own check (within.ts).
 
+import { isDeepStrictEqual } from "node:util";
 import type { Digest, Owner, ToolSnapshot } from "../../contracts/index.js";
 import { sameOwner } from "../../contracts/index.js";
 import type { Moment } from "../../ledger/clock.js";
 import type { ModelRequestRecord } from "../../ledger/port.js";
 import type { Holder, ReadSet, Tables, TurnCounters } from "../../ledger/tables.js";
 import { within } from "../../ledger/within.js";
+import { identicalKey } from "./keys.js";
 import { loaded } from "./loaded.js";
 import type { Part } from "./loading.js";
 
@@ -76,12 +78,38 @@ export function imageOf(readSet: ReadSet, parts: readonly Part[], hostClock: boo
       const changes = nothing();
       return { tables: within(of, recording(tables, headers, changes)), changes };
     },
-    covers: ({ operations = [], everywhere: all, ...rest }) =>
-      Object.keys(rest).length === 0 &&
-      all !== "always" &&
-      operations.every((id) => headers.has(memory.row(id)?.threadId ?? "")) &&
-      (all !== "halting" || operations.every((id) => memory.haltScope(id) === "thread")),
+    covers: (wanted) => covers(wanted, readSet, memory, headers),
   };
+}
+
+/**
+ * Whether a rule with the wanted read-set would see all of it. A request and a proposal that are not there are taken for
+ * new: a rule that adds them conflicts with those that were made since, and its statement fails as a whole.
+ */
+function covers(
+  { threads = [], operations = [], proposals = [], request, everywhere, writes, turn, ...rest }: ReadSet,
+  loadedSet: ReadSet,
+  memory: Tables,
+  headers: ReadonlyMap<string, Header>,
+): boolean {
+  if (Object.keys(rest).length > 0 || everywhere === "always") return false;
+  if (everywhere === "halting" && !operations.every((id) => memory.haltScope(id) === "thread")) return false;
+  return (
+    threads.every((id) => headers.has(id)) &&
+    operations.every((id) => loadedSet.operations?.includes(id) || headers.has(memory.row(id)?.threadId ?? "")) &&
+    (request !== undefined || proposals.every((id) => loadedSet.proposals?.includes(id))) &&
+    (writes === undefined || coversWrites(writes, loadedSet.writes)) &&
+    (turn === undefined || isDeepStrictEqual(turn, loadedSet.turn))
+  );
+}
+
+function coversWrites(
+  { threadId, after, identical }: NonNullable<ReadSet["writes"]>,
+  loadedWrites: ReadSet["writes"],
+): boolean {
+  if (loadedWrites?.threadId !== threadId || loadedWrites.after > after) return false;
+  const known = new Set(loadedWrites.identical.map(identicalKey));
+  return identical.every((write) => known.has(identicalKey(write)));
 }
 
 function isHalting({ operations = [] }: ReadSet, memory: Tables): boolean {

@@ -1,5 +1,6 @@
-// Memo: the images of threads as this process stored them last, so that what follows (the step to `dispatching` after the
-// claim, the settlement after both) need not load them again. A stale one is found out when it is stored.
+// Memo: the images of threads as this process loaded or stored them last, so that what follows (the claim after the look, the
+// step to `dispatching` after the claim, the settlement after both) need not load them again. A stale one is found out
+// when it is stored.
 
 import type { Digest, Owner } from "../../contracts/index.js";
 import type { ReadSet } from "../../ledger/tables.js";
@@ -25,19 +26,22 @@ export class Memo {
     return held === undefined ? [] : [held];
   }
 
-  /** Takes the image out that holds a readSet of operations of one thread. */
-  take({ operations = [], ...rest }: ReadSet): Image | undefined {
-    const threadId = operations[0] && this.threads.get(operations[0]);
+  /** Takes the image out that holds all that a readSet of one thread names. */
+  take(readSet: ReadSet): Image | undefined {
+    const [operation] = readSet.operations ?? [];
+    const threadId = readSet.threads?.[0] ?? (operation && this.threads.get(operation));
     const image = threadId === undefined ? undefined : this.images.get(threadId);
-    if (threadId === undefined || !image?.covers({ operations, ...rest })) return undefined;
+    if (threadId === undefined || !image?.covers(readSet)) return undefined;
     this.images.delete(threadId);
     return image;
   }
 
-  /** Keeps an image that was stored, if it is of one thread. */
+  /** Keeps an image, if it is of one thread and no later one is kept. */
   keep(image: Image, operations: Iterable<Digest>): void {
     const [threadId] = image.headers.keys();
     if (threadId === undefined || image.headers.size > 1 || image.unknownEverywhere) return;
+    const versionOf = (of: Image | undefined) => of?.headers.get(threadId)?.version ?? 0;
+    if (versionOf(this.images.get(threadId)) > versionOf(image)) return;
     this.images.delete(threadId);
     this.images.set(threadId, image);
     for (const id of operations) this.threads.set(id, threadId);

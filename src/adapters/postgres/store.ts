@@ -1,7 +1,8 @@
 // Store: optimistic transactions of the ledger's rules. A rule runs over what one SELECT loaded; one statement stores
 // what it changed, if the threads it touches are still as they were loaded. Otherwise the rule runs again.
 //
-//   postgres-store-1. An answer that changes nothing is given only from an image just loaded.
+//   postgres-store-1. An answer that changes no thread is given only from an image just loaded: nothing would find out that
+//                     the kept one is stale.
 //   postgres-store-2. After a lost answer the database is asked whether the write is in.
 //   postgres-store-3. Time is the database's.
 
@@ -92,7 +93,7 @@ export function postgresStore(connection: Connection, options: StoreOptions = {}
   const transact = async <T>(readSet: ReadSet, rule: Rule<T>): Promise<T> => {
     const kept = memo.take(readSet);
     const first = kept && attempted(() => ruled(kept, readSet, rule));
-    if (first?.statement && (await stored(first))) return first.result; // postgres-store-1
+    if (first && first.changes.threads.size > 0 && (await stored(first))) return first.result; // postgres-store-1
     for (let tries = 1; tries <= TRIES; tries++) {
       const ruling = ruled(await load(readSet), readSet, rule);
       if (await stored(ruling)) return ruling.result;
@@ -116,7 +117,10 @@ export function postgresStore(connection: Connection, options: StoreOptions = {}
     read: async (readSetOf, rule) => {
       await connection.ready();
       const readSet = readSetOf();
-      return rule((await load(readSet)).record(readSet).tables);
+      const image = await load(readSet);
+      const answer = rule(image.record(readSet).tables);
+      memo.keep(image, readSet.operations ?? []);
+      return answer;
     },
     renew: async (owner: Owner, leaseMs: number) => {
       await connection.ready();

@@ -21,6 +21,7 @@ import {
   ToolgateError,
   type ToolSnapshot,
 } from "../../contracts/index.js";
+import { checkAhead } from "../../gate/routed-call.js";
 import { leaseOf } from "../../langgraph/held-graph.js";
 import { turnOf } from "../../observation/conversation.js";
 import { cleanText, rewordDefinition } from "../../observation/index.js";
@@ -66,6 +67,7 @@ export function model(ports: GraphPorts) {
     const response = await asked.invoke(prompt, runtime.signal ? { signal: runtime.signal } : {});
 
     const { message, calls } = normalise(ports, response, messages);
+    checkAhead(ports, snapshot, message.tool_calls ?? []);
     const proposalId = ports.newId();
     message.response_metadata = { ...message.response_metadata, toolgate: { proposalId, snapshotId: snapshot.id } };
     const place = { threadId, turnId, snapshotId: snapshot.id };
