@@ -23,6 +23,8 @@ export interface CallEvidence {
   readonly httpStatus?: number;
   /** The HTTP response said that the session is gone (404 on a request that carried a session id). */
   readonly sessionGone?: boolean;
+  /** The HTTP response was a 401 that says that the access token was refused (RFC 6750). */
+  readonly tokenRefused?: boolean;
   readonly response?: RawResponse;
   /** Size of the raw response, in bytes of its JSON. */
   readonly bytes?: number;

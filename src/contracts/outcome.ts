@@ -36,7 +36,7 @@ export const SettledReason = z.enum([
   "contract",
   /** Nothing was sent: no connection, no listing, or it closed before the send. */
   "not_sent",
-  /** HTTP 401, 3xx, or 404 for the session: turned away before it ran. */
+  /** HTTP 401 for the token, 307, 308, or 404 for the session: turned away before it ran. */
   "turned_away",
   /** The deadline passed after the send. */
   "deadline",

@@ -115,16 +115,24 @@ export function isInHand(row: OperationRow): row is ClaimedRow | DispatchingRow 
   return row.state === "claimed" || row.state === "dispatching";
 }
 
+/** Reasons under which a host declared that a server's word is to be believed. */
+const VOUCHED: ReadonlySet<Outcome["reason"]> = new Set(["contract", "tool_error", "server", "read_back"]);
+
+/** Whether it was sent, and is settled otherwise than by a word that the host vouched for: a person's counts as such, too. */
+function isInDoubt(row: OperationRow): boolean {
+  return row.state === "settled" && row.sent && !VOUCHED.has(row.outcome.reason);
+}
+
 /** Whether an earlier identical write with this row counts for the repeat guard. */
 export function isRepeat(row: OperationRow): boolean {
   const status = outcomeOf(row)?.status;
-  return isInHand(row) || status === "ok" || status === "result_unknown";
+  return isInHand(row) || status === "ok" || status === "result_unknown" || isInDoubt(row);
 }
 
-/** Whether a numbered write counts for the branch guard: rejected and unavailable ones changed nothing. */
+/** Whether a numbered write counts for the branch guard: one that was refused or not sent changed nothing. */
 export function isAhead(row: OperationRow): boolean {
   const status = outcomeOf(row)?.status;
-  return status !== "rejected" && status !== "unavailable";
+  return (status !== "rejected" && status !== "unavailable") || isInDoubt(row);
 }
 
 /** Settled, but certainly not run: may be claimed as the next attempt. A write only if it never reached `dispatching`. */

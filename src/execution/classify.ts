@@ -59,7 +59,7 @@ export function classify(evidence: CallEvidence, terms: Terms, findings: Finding
       return settle("unavailable", "not_sent", "host", say("nothing was sent", evidence.detail)); // classify-2
     }
     if (evidence.tooLarge) return doubt("too_large", "the result is larger than this host takes");
-    if (httpStatus !== undefined && turnsAway(httpStatus, evidence.sessionGone === true)) {
+    if (httpStatus !== undefined && turnsAway(httpStatus, evidence)) {
       return settle(
         "unavailable",
         "turned_away",
@@ -67,7 +67,7 @@ export function classify(evidence: CallEvidence, terms: Terms, findings: Finding
         `the server turned the request away with HTTP ${httpStatus}`,
       ); // classify-2
     }
-    if (httpStatus !== undefined) return serverError(`the server answered HTTP ${httpStatus}`, terms, settle);
+    if (httpStatus !== undefined) return statusOnly(httpStatus, doubt, settle, write);
     if (evidence.how === "deadline") return doubt("deadline", "no answer came before the deadline");
     return doubt("connection_lost", say("the connection was lost before an answer came", evidence.detail));
   }
@@ -82,6 +82,9 @@ export function classify(evidence: CallEvidence, terms: Terms, findings: Finding
   if (isUnfinishable(result))
     return doubt("unfinishable", "the server asked for something this host does not do within a call");
   if (!isToolResult(result)) return doubt("malformed", "the answer is not a tool result");
+  if (result["isError"] !== undefined && typeof result["isError"] !== "boolean") {
+    return doubt("malformed", "the answer's `isError` is neither true nor false");
+  }
   const isError = result["isError"] === true;
   const mismatch = isError ? undefined : findings.outputSchema;
   if (mismatch !== undefined && !(write && terms.outputMismatch === "flag")) return doubt("output_schema", mismatch);
@@ -98,6 +101,18 @@ function serverError(message: string, terms: Terms, settle: Settle): Outcome {
   if (terms.effect === "read") return settle("failed", "server_error", "server", message);
   if (terms.errors === "honest") return { ...settle("rejected", "server_error", "server", message), reason: "server" };
   return settle("result_unknown", "server_error", "server", message); // classify-1
+}
+
+/** A status without an answer in MCP's own words. It may be a gateway's, so that `errors: "honest"` does not cover it. */
+function statusOnly(
+  status: number,
+  doubt: (reason: SettledReason, message: string) => Outcome,
+  settle: Settle,
+  write: boolean,
+): Outcome {
+  const message = `the server answered HTTP ${status}`;
+  if (mayComeAfterTheCall(status)) return doubt("server_error", message);
+  return settle(write ? "result_unknown" : "failed", "server_error", "server", message); // classify-1
 }
 
 function toolError(result: JsonObject, terms: Terms, settle: Settle): Outcome {
@@ -131,11 +146,22 @@ function byContract(
 }
 
 /**
- * 401 comes before a tool runs, a redirect is not the tool's endpoint, and 404 for a session means that there is nobody
- * to run it (spec 2025-11-25, basic/transports, "Session Management").
+ * The server says by the status that it did not take the request: the token was refused (RFC 6750, section 3.1), the same
+ * request is to be made elsewhere (RFC 9110, sections 15.4.8 and 15.4.9), or there is no such session (spec 2025-11-25,
+ * basic/transports, "Session Management"). The request was sent, so it counts for the repeat guard.
  */
-function turnsAway(status: number, sessionGone: boolean): boolean {
-  return status === 401 || (status >= 300 && status < 400) || (status === 404 && sessionGone);
+function turnsAway(status: number, { tokenRefused, sessionGone }: CallEvidence): boolean {
+  return (
+    (status === 401 && tokenRefused === true) ||
+    status === 307 ||
+    status === 308 ||
+    (status === 404 && sessionGone === true)
+  );
+}
+
+/** 303 is what a server answers that has done what was asked (RFC 9110, section 15.4.4); the others beside it are read alike. */
+function mayComeAfterTheCall(status: number): boolean {
+  return status === 401 || (status >= 300 && status <= 304);
 }
 
 /** The server's own words of an `isError` result: its text blocks, not bounded yet. */

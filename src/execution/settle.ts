@@ -53,7 +53,7 @@ export async function settle(
   const insist = insistence(ports);
   const settled = await understand(ports, dispatch, evidence, threadId, insist);
   const listens = evidence.how === "deadline" ? { listensMs: listensMs(ports) } : {};
-  await storeOutcome(ports, dispatch, { ...settled, sent: evidence.attempted, ...listens }, insist);
+  await storeOutcome(ports, dispatch, { ...settled, sent: wasSent(evidence), ...listens }, insist);
   return settled;
 }
 
@@ -67,6 +67,11 @@ export async function listen(ports: SettlePorts, dispatch: Dispatch, call: Call,
   const { operation, fence } = dispatch;
   const settlement = { operationId: operation.id, fence, outcome: { ...outcome, evidence: late }, sent: true, ...rest };
   await insist(() => ports.ledger.settleLate(settlement));
+}
+
+/** Whether a send was attempted that may have reached somebody. */
+function wasSent({ attempted, refused }: CallEvidence): boolean {
+  return attempted && !refused;
 }
 
 /** Settles the row of a claimed operation. Throws `already_running` when the claim is another's by now. */

@@ -235,7 +235,7 @@ export async function send(at: World, of: Operation, where: Where = {}): Promise
 
 export async function run(at: World, of: Operation, outcome: Outcome, where: Where = {}): Promise<number> {
   const fence = await send(at, of, where);
-  await at.ledger.settle({ operationId: of.id, fence, outcome, sent: true });
+  await at.ledger.settle({ operationId: of.id, fence, outcome, sent: outcome.reason !== "not_sent" });
   return fence;
 }
 

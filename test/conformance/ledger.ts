@@ -2,7 +2,7 @@
 // test's hands.
 
 import { describe, expect, it } from "vitest";
-import { outcomeOf, rejected, type SettledRow, sha256 } from "../../src/contracts/index.js";
+import { type Outcome, outcomeOf, rejected, type SettledRow, sha256 } from "../../src/contracts/index.js";
 import {
   approve,
   askOne,
@@ -439,9 +439,46 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       const fence = claim.kind === "claimed" ? claim.fence : 0;
       if (state !== "claimed") await at.ledger.begin(first.id, fence);
       const outcome = { ok: OK, result_unknown: UNKNOWN, failed: FAILED, unavailable: UNAVAILABLE }[state];
-      if (outcome) await at.ledger.settle({ operationId: first.id, fence, outcome, sent: true });
+      const sent = outcome !== UNAVAILABLE;
+      if (outcome) await at.ledger.settle({ operationId: first.id, fence, outcome, sent });
       const result = await at.ledger.claim(batch([again], { ledgerSeq: 1 }));
       expect(result.kind === "ask" ? "ask" : said(result.claims[0])).toBe(expected);
+    });
+
+    // A server answered 303 after it had done what was asked. The call was settled as not run, and the identical one went out
+    // with nobody asked.
+    it.each<[what: string, expected: "ask" | "claimed", outcome: Outcome]>([
+      ["turned away", "ask", { ...UNAVAILABLE, reason: "turned_away" }],
+      ["failed by an HTTP status", "ask", { ...FAILED, reason: "server_error" }],
+      ["refused by a server that is vouched for", "claimed", rejected("server", "server", "no")],
+      ["failed by its own contract", "claimed", { ...FAILED, reason: "contract" }],
+      ["failed, as a read-back found", "claimed", { ...FAILED, reason: "read_back" }],
+    ])("an identical write that was sent and %s: %s (ledger-2)", async (_what, expected, outcome) => {
+      const at = await fresh();
+      const first = operation();
+      const fence = await send(at, first);
+      await at.ledger.settle({ operationId: first.id, fence, outcome, sent: true });
+      const repeats = (await at.ledger.standing(query([again], { ledgerSeq: 1 }))).repeats;
+      expect(repeats.size).toBe(expected === "ask" ? 1 : 0);
+      const claim = async (ledgerSeq: number) => {
+        const result = await at.ledger.claim(batch([again], { ledgerSeq }));
+        return result.kind === "ask" ? "ask" : said(result.claims[0]);
+      };
+      expect(await claim(1)).toBe(expected);
+      if (expected === "ask")
+        expect((await at.ledger.standing(query([again], { ledgerSeq: 0 }))).ahead).toHaveLength(1);
+    });
+
+    it("an identical write of which a person says that it did not happen was sent all the same (ledger-2)", async () => {
+      const at = await fresh();
+      const first = operation();
+      await run(at, first, UNKNOWN);
+      at.life.set("a", "gone");
+      await at.ledger.resolve(first.id, "did_not_happen", { by: "someone" });
+      expect(await at.ledger.claim(batch([again], { ledgerSeq: 1 }))).toEqual({
+        kind: "ask",
+        operationIds: [again.id],
+      });
     });
 
     it("repeat deny refuses it, repeat allow runs it, other arguments and other threads are no repeat (ledger-2)", async () => {

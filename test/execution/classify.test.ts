@@ -17,11 +17,11 @@ const rpcError: CallEvidence = {
   how: "response",
   response: { error: { code: -32001, message: "timed out" } },
 };
-const http = (httpStatus: number, sessionGone = false): CallEvidence => ({
+const http = (httpStatus: number, more: Partial<CallEvidence> = {}): CallEvidence => ({
   ...sent,
   how: "error",
   httpStatus,
-  sessionGone,
+  ...more,
 });
 
 const seen = (evidence: CallEvidence, terms: Terms, findings: Findings = {}) => {
@@ -44,9 +44,31 @@ describe("classify: what an answer means depends on where it came from (classify
       "unavailable not_sent",
       "unavailable not_sent",
     ],
-    ["401", http(401), "unavailable turned_away", "unavailable turned_away"],
-    ["a redirect", http(307), "unavailable turned_away", "unavailable turned_away"],
-    ["404 for the session", http(404, true), "unavailable turned_away", "unavailable turned_away"],
+    ["401 for the token", http(401, { tokenRefused: true }), "unavailable turned_away", "unavailable turned_away"],
+    ["307", http(307), "unavailable turned_away", "unavailable turned_away"],
+    ["308", http(308), "unavailable turned_away", "unavailable turned_away"],
+    ["404 for the session", http(404, { sessionGone: true }), "unavailable turned_away", "unavailable turned_away"],
+    // A server did what it was asked and answered with 303; the host said that it was not run, and it was run again.
+    ...[300, 301, 302, 303, 304, 401].map((status): (typeof table)[number] => [
+      `${status} alone`,
+      http(status),
+      "unavailable server_error",
+      "result_unknown server_error",
+    ]),
+    ["a redirect that is none", http(399), "failed server_error", "result_unknown server_error"],
+    [
+      "a status that has another one's word beside it",
+      http(403, { tokenRefused: true, sessionGone: true }),
+      "failed server_error",
+      "result_unknown server_error",
+    ],
+    // A server wrote `"isError": "true"`, and the failure was taken for a success.
+    ...["true", "false", 1, 0, null, {}].map((isError): (typeof table)[number] => [
+      `isError that is ${JSON.stringify(isError)}`,
+      answered({ content: [], isError }),
+      "unavailable malformed",
+      "result_unknown malformed",
+    ]),
     ["404 without a session", http(404), "failed server_error", "result_unknown server_error"],
     ["500", http(500), "failed server_error", "result_unknown server_error"],
     // An adapter turned every error into one text, and its origin could only be guessed from its words.
@@ -101,7 +123,11 @@ describe("classify: what an answer means depends on where it came from (classify
   test("a host that vouches for the server's errors has them taken at their word", () => {
     expect(seen(isError, honest)).toBe("failed tool_error");
     expect(seen(rpcError, honest)).toBe("rejected server");
-    expect(seen(http(500), honest)).toBe("rejected server");
+    expect(seen(http(500), honest)).toBe("result_unknown server_error"); // it may be a gateway's word
+    expect(seen(answered({ content: [], isError: "true" }), honest)).toBe("result_unknown malformed");
+    expect(seen(answered({ structuredContent: { status: "ok" }, isError: "no" }), byStatus)).toBe(
+      "result_unknown malformed",
+    );
     expect(seen({ ...sent, how: "deadline" }, honest)).toBe("result_unknown deadline");
   });
 
@@ -129,6 +155,7 @@ describe("classify: what an answer means depends on where it came from (classify
         how: fc.constantFrom("closed", "error", "deadline", "aborted"),
         httpStatus: fc.option(fc.integer({ min: 100, max: 599 }), { nil: undefined }),
         sessionGone: fc.boolean(),
+        tokenRefused: fc.boolean(),
         tooLarge: fc.boolean(),
         detail: fc.option(fc.string(), { nil: undefined }),
       },
@@ -140,9 +167,11 @@ describe("classify: what an answer means depends on where it came from (classify
         expect(["unavailable", "result_unknown"]).toContain(status);
         const reachedNobody = !one.attempted || one.refused;
         const turnedAway =
-          one.httpStatus === 401 || (one.httpStatus !== undefined && one.httpStatus >= 300 && one.httpStatus < 400);
-        if (status === "unavailable")
-          expect(reachedNobody || turnedAway || (one.httpStatus === 404 && one.sessionGone)).toBe(true);
+          (one.httpStatus === 401 && one.tokenRefused === true) ||
+          (one.httpStatus === 404 && one.sessionGone === true) ||
+          one.httpStatus === 307 ||
+          one.httpStatus === 308;
+        if (status === "unavailable") expect(reachedNobody || turnedAway).toBe(true);
       }),
     );
   });

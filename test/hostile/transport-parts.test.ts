@@ -3,6 +3,7 @@
 import type { Transport } from "@modelcontextprotocol/client";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { refusesToken } from "../../src/adapters/mcp/challenge.js";
 import { watchEvents } from "../../src/adapters/mcp/event-stream.js";
 import { LineReader } from "../../src/adapters/mcp/lines.js";
 import { jsonBytes } from "../../src/adapters/mcp/measure.js";
@@ -92,6 +93,33 @@ describe("lines", () => {
         expect(passing.hasMethod).toBe(false);
       }),
     );
+  });
+});
+
+describe("a 401 that refuses the token (RFC 6750)", () => {
+  test.each([
+    ['Bearer error="invalid_token"', true],
+    ["bearer error=invalid_token", true],
+    ['Bearer realm="a, b", error="invalid_token", error_description="expired"', true],
+    ['Basic realm="x", Bearer realm="y", error="invalid\\_token"', true],
+    ["Negotiate abc==, Bearer error=invalid_token", false], // token68 is not read: the header says nothing
+    ["Bearer", false],
+    ['Bearer resource_metadata="https://example.org/.well-known/oauth-protected-resource"', false],
+    ['Bearer error="insufficient_scope"', false],
+    ['Basic realm="Bearer error=invalid_token"', false],
+    ['Basic error="invalid_token"', false],
+    ['Bearer realm="y", Basic error="invalid_token"', false],
+    ['Bearer realm="unclosed, error="invalid_token', false],
+    ['Bearer error_uri="x error=invalid_token"', false],
+    ["", false],
+    [null, false],
+  ])("%j: %j", (header, refused) => {
+    expect(refusesToken(header)).toBe(refused);
+  });
+
+  test("any text at all has an answer, in time that grows with its length", () => {
+    fc.assert(fc.property(fc.string({ maxLength: 200 }), (text) => typeof refusesToken(text) === "boolean"));
+    expect(refusesToken(`Bearer ${'a="\\'.repeat(20_000)}`)).toBe(false);
   });
 });
 
@@ -194,6 +222,38 @@ describe("an observed transport", () => {
       { jsonrpc: "2.0", id: 1, result: { second: true } },
     ]);
     expect(facts(pending).response).toEqual({ error: { code: -32020, message: "again" } });
+  });
+
+  // The SDK compares ids as numbers, and took an answer under the text "1" for that of the request 1.
+  test.each(["1", " 1 ", "0x1", true, [1], 1.0])(
+    "an answer under the id %j belongs to request 1 only if it is that very id (observe-4)",
+    async (id) => {
+      const { transport, observer, handed } = taken();
+      const pending = new PendingRequest(1_000, () => true);
+      await observer.run(pending, () => transport.send(request(1)));
+      transport.onmessage?.({ jsonrpc: "2.0", id, result: { content: [] } } as never);
+      expect([facts(pending).response, handed.length]).toEqual(
+        id === 1 ? [{ result: { content: [] } }, 1] : [undefined, 0],
+      );
+      transport.onmessage?.({ jsonrpc: "2.0", id: "other", result: {} });
+      expect(handed.at(-1)).toMatchObject({ id: "other" });
+    },
+  );
+
+  test.each([
+    [{ result: { content: [] }, error: { code: 1, message: "no" } }],
+    [{ error: "no" }],
+    [{ error: { code: "1", message: "no" } }],
+    [{ error: { code: 1 } }],
+    [{ error: [] }],
+    [{ error: null }],
+    [{}],
+  ])("%j is neither a result nor an error", async (answer) => {
+    const { transport, observer } = taken();
+    const pending = new PendingRequest(1_000, () => true);
+    await observer.run(pending, () => transport.send(request(1)));
+    transport.onmessage?.({ jsonrpc: "2.0", id: 1, ...answer } as never);
+    expect(facts(pending).response).toEqual({ result: undefined });
   });
 
   test("`maySend` is asked in the tick of the send, and once (observe-3)", async () => {

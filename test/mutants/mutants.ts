@@ -44,8 +44,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     ...CLASSIFY,
     name: "an answer of HTTP 404 counts as turned away, although there is no session that could be gone",
-    find: "(status === 404 && sessionGone)",
-    replace: "(status === 404 && (sessionGone || !sessionGone))",
+    find: "(status === 404 && sessionGone === true)",
+    replace: "(status === 404 && sessionGone !== null)",
   },
   {
     ...JUDGE,

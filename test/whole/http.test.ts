@@ -86,10 +86,13 @@ describe("the docs service over HTTP", () => {
 
 describe("turned away: certainly not run, for reads and writes alike", () => {
   for (const [what, behaviour] of [
-    ["401", { do: "status", status: 401 }],
+    [
+      "401 for the token",
+      { do: "status", status: 401, headers: { "www-authenticate": 'Bearer error="invalid_token"' } },
+    ],
     // A POST was redirected, and the client repeated its body, and its headers, at another address.
     ["307 to another origin", { do: "status", status: 307, location: "{{other}}" }],
-    ["301 to itself", { do: "status", status: 301, location: "{{own}}" }],
+    ["308 to itself", { do: "status", status: 308, location: "{{own}}" }],
   ] as const) {
     test(`${what} is unavailable, one request, no effect, and no halt`, async () => {
       const hostile = { tools: tools("act", "look"), calls: { "*": [behaviour, { do: "answer" }] } };
@@ -102,6 +105,39 @@ describe("turned away: certainly not run, for reads and writes alike", () => {
       expect(b.log("request").filter((event) => event.origin === "other")).toEqual([]);
     });
   }
+
+  // A server did what it was asked and answered with 303. The host told the model that it was not run and that it might ask
+  // again, and the same call went out a second time with nobody asked.
+  for (const [what, behaviour] of [
+    ["303", { status: 303, location: "/receipt" }],
+    ["302", { status: 302, location: "{{own}}" }],
+    ["304", { status: 304 }],
+    [
+      "401 without a word of the token",
+      { status: 401, headers: { "www-authenticate": 'Basic realm="Bearer error=invalid_token"' } },
+    ],
+  ] as const) {
+    test(`${what} after the effect is no word that it was not run`, async () => {
+      const hostile = { calls: { act: { do: "status", effect: true, ...behaviour } } };
+      const agent = await start(hostile, [{ calls: [act("c1")] }, { calls: [{ ...act("c1"), id: "c2" }] }, DONE]);
+      const turn = await agent.ask("go");
+      expect(outcomes(turn)[0]).toBe("c1 result_unknown server_error");
+      expect(turn.report.status).toBe("result_unknown");
+      expect(effects()).toBe(1);
+      expect(posts()).toHaveLength(1);
+    });
+  }
+
+  test("what was turned away was sent: the identical call is asked about", async () => {
+    const hostile = { calls: { act: [{ do: "status", status: 307, location: "{{own}}" }, { do: "answer" }] } };
+    const same = { name: "mcp__hostile__act", args: { text: "same" } };
+    const agent = await start(hostile, [{ calls: [{ ...same, id: "c1" }] }, { calls: [{ ...same, id: "c2" }] }, DONE]);
+    const turn = await agent.ask("go");
+    expect(turn.report.status).toBe("awaiting_approval");
+    expect(turn.report.approvals[0]?.why).toContain("earlier writes bear on this one");
+    expect(posts()).toHaveLength(1);
+    expect(effects()).toBe(0);
+  });
 
   // A session expired: some clients stayed broken, others sent the call again without looking.
   test("a session the server forgot: unavailable, then a new session; nothing runs twice", async () => {
@@ -175,14 +211,11 @@ describe("an answer that never came (G7)", () => {
     }
   }
 
-  test("500 after the effect: a write is unknown, or rejected where the host declared honest errors", async () => {
-    for (const [errors, said] of [
-      ["conservative", "c1 result_unknown server_error"],
-      ["honest", "c1 rejected server"],
-    ] as const) {
+  test("500 after the effect: a write is unknown, also where the host declared honest errors: a gateway may have said it", async () => {
+    for (const errors of ["conservative", "honest"] as const) {
       const hostile = { calls: { act: { do: "status", status: 500, effect: true } } };
       const agent = await start(hostile, [{ calls: [act("c1")] }, DONE], { tools: { mcp__hostile__act: { errors } } });
-      expect(outcomes(await agent.ask("go", errors))).toEqual([said]);
+      expect(outcomes(await agent.ask("go", errors))).toEqual(["c1 result_unknown server_error"]);
     }
     expect(posts()).toHaveLength(2);
   });

@@ -328,7 +328,7 @@ describe("secrets (G11)", () => {
         "read_ok ok success",
         "read_500 failed server_error",
         "read_rpc failed server_error",
-        "read_401 unavailable turned_away",
+        "read_401 unavailable server_error",
         "read_307 unavailable turned_away",
         "write_500 result_unknown server_error",
       ]);

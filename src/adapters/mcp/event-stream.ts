@@ -3,9 +3,14 @@
 //   events-1. One event never takes more memory than the limit. The stream itself may go on for ever.
 //   events-2. An event that is not replaced passes unchanged, byte for byte.
 
+import { DROPPED } from "./pending-request.js";
+
 export interface EventHandlers {
   readonly limitBytes: () => number;
-  /** The data of an event that parsed as JSON. Returns what is handed on instead, or the same value to let it pass. */
+  /**
+   * The data of an event that parsed as JSON. Returns what is handed on instead, or the same value to let it pass; `DROPPED`
+   * leaves the event out.
+   */
   readonly onData: (value: unknown) => unknown;
   /** An event had an id: the stream can be resumed. */
   readonly onId: () => void;
@@ -99,6 +104,7 @@ function passEvent(text: string, handlers: EventHandlers): string {
   }
   const handed = handlers.onData(value);
   if (handed === value) return text; // events-2
+  if (handed === DROPPED) return "";
   const others = lines.filter((line) => line !== "" && !line.startsWith("data:"));
   return `${[...others, `data: ${JSON.stringify(handed)}`].join("\n")}\n\n`;
 }

@@ -5,10 +5,12 @@
 //   http-3. A body is read up to the limit of the requests that wait for it, whether it is JSON or an event stream.
 //   http-4. Status and network failures are recorded for the pending request whose POST this is, and for no other.
 
+import { isObject } from "../../contracts/index.js";
+import { refusesToken } from "./challenge.js";
 import { watchEvents } from "./event-stream.js";
 import { networkFailure } from "./network.js";
 import type { Observer } from "./observed-transport.js";
-import { type PendingRequest, RefusedResend } from "./pending-request.js";
+import { DROPPED, type PendingRequest, RefusedResend } from "./pending-request.js";
 import { messageOf } from "./problem.js";
 
 /** How much of an error page is read to find a JSON-RPC error in it. */
@@ -70,6 +72,7 @@ async function failedAnswer(
   const { status } = response;
   const redirect = status >= 300 && status < 400;
   const sessionGone = status === 404 && inSession;
+  const tokenRefused = status === 401 && refusesToken(response.headers.get("www-authenticate"));
   const text = (await readBody(response.body, ERROR_BODY_BYTES).catch(() => undefined))?.text ?? "";
   const problem = redirect
     ? `HTTP ${status}: redirects are not followed`
@@ -78,9 +81,12 @@ async function failedAnswer(
       : `HTTP ${status}${status === 401 ? ": the server asks for authorization" : ""}`;
   if (pending === undefined) hooks.onFailure(problem);
   else {
-    pending.status(status, sessionGone); // http-4
-    // A JSON-RPC error in the body is an answer, unless the status alone says that the call was not run.
-    if (!redirect && status !== 401 && !sessionGone) observer.take(parsed(text));
+    pending.status(status, { ...(sessionGone ? { sessionGone } : {}), ...(tokenRefused ? { tokenRefused } : {}) }); // http-4
+    // A JSON-RPC error in the body is the server's answer, unless the status alone says more. A result is none: it and the
+    // status cannot both be true.
+    const body = parsed(text);
+    if (!redirect && status !== 401 && !sessionGone && isObject(body) && body["result"] === undefined)
+      observer.take(body);
     pending.lose("error", problem);
   }
   if (redirect) throw new Error(problem);
@@ -108,6 +114,8 @@ async function jsonAnswer(
   const value = parsed(text);
   if (value === undefined) pending?.lose("error", "the answer is no JSON");
   const handed = observer.take(value);
+  if (!Array.isArray(value)) pending?.lose("error", "the answer is not to this request"); // where it is, it has ended
+  if (handed === DROPPED) throw new Error("an answer to no request");
   return new Response(handed === value ? text : JSON.stringify(handed), {
     status: response.status,
     headers: withoutEncoding(response.headers),

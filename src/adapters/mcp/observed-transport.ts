@@ -7,13 +7,15 @@
 //   observe-1. One call sends at most one request: a second send under one pending request is refused.
 //   observe-2. toolgate keeps the raw response. The SDK is handed an empty one under the same id, so that it has nothing to
 //              validate, lose, change or send again.
+//   observe-4. An answer belongs to a request by the type and the value of its id (JSON-RPC 2.0, section 5). One whose id only
+//              looks like that of a call goes nowhere: the SDK would take it for the call's.
 //   observe-3. `maySend` is asked in the same tick in which the transport is told to send.
 
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Transport } from "@modelcontextprotocol/client";
 import { isObject } from "../../contracts/index.js";
 import { rawLimit } from "./measure.js";
-import { NothingSent, type PendingRequest, RefusedResend } from "./pending-request.js";
+import { DROPPED, NothingSent, type PendingRequest, RefusedResend } from "./pending-request.js";
 
 type Message = Readonly<Record<string, unknown>>;
 
@@ -34,7 +36,7 @@ export interface ObserverHooks {
 
 export class Observer {
   readonly #hooks: ObserverHooks;
-  readonly #pending = new Map<string, PendingRequest>();
+  readonly #pending = new Map<unknown, PendingRequest>(); // observe-4
   /** The method of the last message sent. */
   lastMethod: string | undefined;
 
@@ -77,7 +79,7 @@ export class Observer {
       }
       if (!permits(pending.maySend)) throw new NothingSent("not permitted at the moment of sending"); // observe-3
       pending.attempted = true;
-      this.#pending.set(String(id), pending);
+      this.#pending.set(id, pending);
       try {
         await sending.run(pending, () => send(message, sendOptions));
       } catch (error) {
@@ -88,7 +90,10 @@ export class Observer {
     intercept(transport, "onmessage", (handler) =>
       handler === undefined
         ? undefined
-        : (message: never, extra: never) => handler(this.take(message) as never, extra as never),
+        : (message: never, extra: never) => {
+            const handed = this.take(message);
+            if (handed !== DROPPED) handler(handed as never, extra as never);
+          },
     );
     intercept(transport, "onclose", (handler) => () => {
       this.loseAll(this.#hooks.onClose());
@@ -96,14 +101,14 @@ export class Observer {
     });
   }
 
-  /** Takes a parsed message. Keeps the answer to a pending request and returns what may be handed on to the SDK. */
+  /** Takes a parsed message. Keeps the answer to a pending request and returns what may be handed on to the SDK, or `DROPPED`. */
   take(message: unknown): unknown {
     if (!isObject(message)) return message;
     const { id, method } = message;
     if (method === "notifications/tools/list_changed") this.#hooks.onListChanged();
     if (method !== undefined || id === undefined) return message;
     const pending = this.#claim(id);
-    if (pending === undefined) return message;
+    if (pending === undefined) return this.#looksPending(id) ? DROPPED : message;
     pending.answer(message);
     return { jsonrpc: "2.0", id, result: { resultType: "complete", content: [], tools: [] } }; // observe-2
   }
@@ -121,10 +126,14 @@ export class Observer {
   }
 
   #claim(id: unknown): PendingRequest | undefined {
-    const key = String(id);
-    const pending = this.#pending.get(key);
-    this.#pending.delete(key); // pending-request-1: a second answer to the id finds nothing here
+    const pending = this.#pending.get(id);
+    this.#pending.delete(id); // pending-request-1: a second answer to the id finds nothing here
     return pending;
+  }
+
+  /** Whether the SDK, which compares ids as numbers, would take this one for that of a pending call. */
+  #looksPending(id: unknown): boolean {
+    return [...this.#pending.keys()].some((own) => Number(own) === Number(id));
   }
 }
 

@@ -7,10 +7,14 @@
 //   pending-request-1. The first end counts: a second answer, or a close after the answer, changes nothing.
 //   pending-request-2. A body above `maxBytes` is measured and dropped, never kept.
 
+import { isObject } from "../../contracts/index.js";
 import type { CallEvidence, RawResponse } from "../../contracts/mcp-port.js";
 import { jsonBytes } from "./measure.js";
 
 export type PendingEnd = "response" | "closed" | "error";
+
+/** What stands for a message that is not handed on to the SDK. */
+export const DROPPED = Symbol("a message that is not handed on");
 
 /** Thrown at a second send under one call (observe-1). The first send goes on. */
 export class RefusedResend extends Error {
@@ -41,7 +45,7 @@ export class PendingRequest {
   listening = true;
   end: PendingEnd | undefined;
   #httpStatus: number | undefined;
-  #sessionGone = false;
+  #turnedAway: Pick<CallEvidence, "sessionGone" | "tokenRefused"> = {};
   #response: RawResponse | undefined;
   #bytes: number | undefined;
   #tooLarge = false;
@@ -77,9 +81,9 @@ export class PendingRequest {
   }
 
   /** The HTTP response to this very request was not a success. The request has not ended by it: the body may hold the answer. */
-  status(httpStatus: number, sessionGone: boolean): void {
+  status(httpStatus: number, turnedAway: Pick<CallEvidence, "sessionGone" | "tokenRefused">): void {
     this.#httpStatus = httpStatus;
-    this.#sessionGone = sessionGone;
+    this.#turnedAway = turnedAway;
   }
 
   /** No answer can come any more. */
@@ -94,7 +98,7 @@ export class PendingRequest {
   }
 
   get sessionGone(): boolean {
-    return this.#sessionGone;
+    return this.#turnedAway.sessionGone === true;
   }
 
   /** The facts so far. `scrub` makes text fit to be shown. */
@@ -104,7 +108,7 @@ export class PendingRequest {
       refused: this.refused,
       how,
       ...(this.#httpStatus === undefined ? {} : { httpStatus: this.#httpStatus }),
-      ...(this.#sessionGone ? { sessionGone: true } : {}),
+      ...this.#turnedAway,
       ...(this.#response === undefined ? {} : { response: this.#response }),
       ...(this.#bytes === undefined ? {} : { bytes: this.#bytes }),
       ...(this.#tooLarge ? { tooLarge: true } : {}),
@@ -118,17 +122,15 @@ export class PendingRequest {
   }
 }
 
-/** An answer as evidence. One that is neither a result nor an error comes out as the result `undefined`. */
-function rawResponse(message: Readonly<Record<string, unknown>>): RawResponse {
-  const error = message.error;
-  if (error === undefined || error === null) return { result: message.result };
-  if (typeof error !== "object") return { error: { code: 0, message: String(error) } };
-  const { code, message: text, data } = error as Readonly<Record<string, unknown>>;
-  return {
-    error: {
-      code: typeof code === "number" ? code : 0,
-      message: typeof text === "string" ? text : "",
-      ...(data === undefined ? {} : { data }),
-    },
-  };
+/**
+ * An answer as evidence (JSON-RPC 2.0, section 5). One that is neither a result nor an error, or both, comes out as the
+ * result `undefined`. A `null` beside the other is taken for a member that is not there.
+ */
+function rawResponse({ result, error }: Readonly<Record<string, unknown>>): RawResponse {
+  if (error === undefined || error === null) return { result };
+  if (result !== undefined && result !== null) return { result: undefined };
+  if (!isObject(error)) return { result: undefined };
+  const { code, message, data } = error;
+  if (typeof code !== "number" || typeof message !== "string") return { result: undefined };
+  return { error: { code, message, ...(data === undefined ? {} : { data }) } };
 }

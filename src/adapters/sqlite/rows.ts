@@ -1,6 +1,6 @@
 // Operations in SQLite. Each question is answered by an index of `schema.ts`.
 
-import type { OperationRow } from "../../contracts/index.js";
+import { isAhead, isRepeat, type OperationRow } from "../../contracts/index.js";
 import type { RowTables } from "../../ledger/tables.js";
 import { changingCells, identityCells, type Record_, toCell, toRow } from "./codec.js";
 import type { Sql } from "./statements.js";
@@ -36,13 +36,9 @@ export function rowTables(sql: Sql): RowTables {
   const unknownOfAll = select(`${unknown} ${sorted}`);
   const identical = select(
     `operations.effect = 'write' AND ${ofThread} AND operations.arguments_digest = ?
-     AND operations.server IS ? AND operations.tool IS ?
-     AND (operations.state IN ('claimed', 'dispatching') OR operations.status IN ('ok', 'result_unknown')) ${inOrder}`,
+     AND operations.server IS ? AND operations.tool IS ? ${inOrder}`,
   );
-  const after = select(
-    `operations.seq > ? AND ${ofThread} AND operations.effect = 'write'
-     AND (operations.status IS NULL OR operations.status NOT IN ('rejected', 'unavailable')) ORDER BY operations.seq`,
-  );
+  const after = select(`operations.seq > ? AND ${ofThread} AND operations.effect = 'write' ORDER BY operations.seq`);
   const rejected = select(`operations.reason = 'person' AND operations.status = 'rejected' AND ${ofTurn} ${inOrder}`);
 
   const numberOf = sql.prepare("SELECT n FROM operations WHERE id = ?");
@@ -93,8 +89,8 @@ export function rowTables(sql: Sql): RowTables {
           server === null ? null : toCell(server),
           tool === null ? null : toCell(tool),
         ),
-      ),
-    writesAfter: (threadId, seq) => rows(after.all(seq, toCell(threadId))),
+      ).filter(isRepeat),
+    writesAfter: (threadId, seq) => rows(after.all(seq, toCell(threadId))).filter(isAhead),
     haltScope: (operationId) => (getHaltScope.one(toCell(operationId))?.halt_scope === "server" ? "server" : "thread"),
     setHaltScope: (operationId, scope) => {
       setHaltScope.run(scope, toCell(operationId));
