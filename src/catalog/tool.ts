@@ -83,6 +83,7 @@ export function checkTool(
   if (Buffer.byteLength(text) > limits.toolBytes) return refuse(`it has more than ${limits.toolBytes} bytes`);
   const texts = textsProblem(raw, limits.descriptionChars);
   if (texts !== undefined) return refuse(texts);
+  if (onlyAsTask(raw)) return refuse("it runs only as a task, which this host does not do");
 
   const covered = coveredOf(raw);
   const foreign = notHashable(covered);
@@ -90,12 +91,11 @@ export function checkTool(
   if (input !== undefined) return refuse(`input schema: ${input}`);
   const output = covered.outputSchema ?? undefined;
   const outputFault = output === undefined ? undefined : examine(output, limits, foreign === undefined);
-  if (outputFault?.kind === "shape") return refuse(`output schema: ${outputFault.text}`);
   if (foreign !== undefined) return refuse(`it is no plain JSON: ${foreign}`);
 
   const copy = coveredOf(JSON.parse(text) as JsonObject);
   const injected = rules.injected(name);
-  const shown = withoutInjected(copy.inputSchema as JsonObject, injected);
+  const shown = withoutInjected(asObjectSchema(copy.inputSchema as JsonObject), injected);
   if (!shown.ok) return refuse(shown.problem);
   const still = injected.length === 0 ? undefined : examine(shown.schema, limits);
   if (still !== undefined) return refuse(`input schema without what is injected: ${still.text}`);
@@ -116,8 +116,7 @@ function jsonText(value: unknown): string | undefined {
 
 /**
  * The entry of a tool, frozen. `copy` is what the server sent and `inputSchema` what the model is shown of it. An output
- * schema with a pattern that only another language can read (`checked` is false) is left out: the tool stays, and its
- * results are not checked.
+ * schema that cannot be used (`checked` is false) is left out: the tool stays, and its results are not checked.
  *
  * Both digests are made from the same canonical texts, so the schemas are written out once.
  */
@@ -162,10 +161,21 @@ function textsProblem(raw: JsonObject, chars: number): string | undefined {
   return isObject(own(raw, "annotations") ?? {}) ? undefined : "its annotations are no object";
 }
 
+/** Spec 2025-11-25, server/tools: `execution.taskSupport` of `required` forbids a call that is no task. */
+function onlyAsTask(raw: JsonObject): boolean {
+  const execution = own(raw, "execution");
+  return isObject(execution) && own(execution, "taskSupport") === "required";
+}
+
+/** A schema without a type at its root: the arguments of a call are an object in any case, and providers want it said. */
+function asObjectSchema(schema: JsonObject): JsonObject {
+  return own(schema, "type") === undefined ? { type: "object", ...schema } : schema;
+}
+
 function inputProblem(schema: unknown, { limits, protocol }: ToolRules, plain: boolean): string | undefined {
   const problem = examine(schema, limits, plain);
   if (problem !== undefined) return problem.text;
-  if (!isObject(schema) || own(schema, "type") !== "object") return "its root is not of type `object`";
+  if (!isObject(schema) || (own(schema, "type") ?? "object") !== "object") return "its root is not of type `object`";
   const properties = own(schema, "properties");
   const parameters = isObject(properties) ? Object.keys(properties).length : 0;
   if (limits.parameters !== undefined && parameters > limits.parameters)

@@ -6,16 +6,20 @@
 //              something else since that request.
 //   listing-3. A list that comes again, to the byte, stays the same listing. So what is asked before each write costs little,
 //              and nothing is assembled anew.
+//   listing-4. Pages between which the server said that its list has changed are not put together: they are walked again.
 
 import type { AssessedTool, ServerListing } from "../catalog/index.js";
 import { type Digest, sha256, type WithheldTool } from "../contracts/index.js";
-import type { Servers } from "../contracts/mcp-port.js";
+import type { ServerConnection, Servers } from "../contracts/mcp-port.js";
 import { type ListedFor, listsAhead } from "./ahead.js";
 import { listServer } from "./pages.js";
 import { createToolReader, type ReadTool, type ToolReaderDeps } from "./tool-reader.js";
 
 /** Milliseconds one page of a listing may take. */
 const LIST_DEADLINE_MS = 30_000;
+/** How often the pages of a server are walked where it changes them meanwhile. */
+const WALKS = 3;
+const CHANGES = `its list changed ${WALKS} times while it was read`;
 
 export interface ListingsDeps extends ToolReaderDeps {
   readonly servers: Servers;
@@ -81,12 +85,12 @@ export function createListings(deps: ListingsDeps): Listings {
     const connected = await deps.servers.connect(name);
     if (!connected.ok) return failed(name, connected.problem);
     const { connection } = connected;
-    const generation = deps.servers.generation(name); // before the listing: a change during it makes it due again
-    onGeneration(generation);
-    const listed = await listServer(
-      (cursor) => connection.listPage(cursor, LIST_DEADLINE_MS, deps.limits.pageBytes),
-      deps.limits,
-    );
+    const walked = await walk(connection, () => {
+      const generation = deps.servers.generation(name); // before the listing: a change during it makes it due again
+      onGeneration(generation);
+      return generation;
+    });
+    const { listed, generation } = walked;
     if (!listed.ok) return failed(name, listed.problem);
     const { protocol } = connection;
     const tools = await read({ name, protocol }, listed.tools);
@@ -97,6 +101,20 @@ export function createListings(deps: ListingsDeps): Listings {
     const now = same ? last : { raw, ...listingOf(name, protocol, tools) }; // listing-3
     held.set(name, { ...now, begun: mine, generation });
     return now.listing;
+  }
+
+  /** Walks the pages of a server, anew where it says in between that they have changed. (listing-4) */
+  async function walk(connection: ServerConnection, begin: () => number) {
+    for (let walks = 1; ; walks++) {
+      const generation = begin();
+      const listed = await listServer(
+        (cursor) => connection.listPage(cursor, LIST_DEADLINE_MS, deps.limits.pageBytes),
+        deps.limits,
+      );
+      const moved = !connection.closed && deps.servers.generation(connection.name) !== generation;
+      if (!moved || (listed.ok && listed.pages === 1)) return { listed, generation };
+      if (walks === WALKS) return { listed: { ok: false, problem: CHANGES } as const, generation };
+    }
   }
 
   async function verify(name: string): Promise<Verified> {

@@ -266,10 +266,11 @@ describe("what is withheld", () => {
       { inputSchema: JSON.parse('{"type":"object","properties":{"__proto__":{}}}') },
       "input schema: it is no plain JSON: a key named __proto__",
     ],
+    // A tool that a server runs only as a task was called as any other.
     [
-      "a remote reference in its output schema",
-      { outputSchema: { type: "object", $ref: "https://example.org/s" } },
-      "output schema: `$ref` at `/` leaves the schema: `https://example.org/s`",
+      "a tool that runs only as a task",
+      { execution: { taskSupport: "required" } },
+      "it runs only as a task, which this host does not do",
     ],
   ])("%s (entry-1)", (_what, more, reason) => {
     const snapshot = snapshotOf([listing("s", [tool("bad", more), tool("healthy")])]);
@@ -307,6 +308,41 @@ describe("what is withheld", () => {
     const snapshot = snapshotOf([listing("s", [tool("bad", { inputSchema: pattern }), tool("healthy")])]);
     expect(reasons(snapshot)).toEqual({
       bad: "input schema: `pattern` at `/properties/y` is none that JavaScript reads: `(?P<y>\\d+)`",
+    });
+  });
+
+  it("a tool that can also run as a task is there", () => {
+    const more = [{ taskSupport: "optional" }, { taskSupport: "forbidden" }, {}, "required"];
+    const tools = more.map((execution, n) => tool(`t${n}`, { execution }));
+    expect(snapshotOf([listing("s", tools)]).withheld).toEqual([]);
+  });
+
+  // Servers whose tools take no arguments wrote `{}`, and their tools were missing.
+  it("an input schema that does not say that it is an object is one (entry-1)", () => {
+    const properties = { a: { type: "string" } };
+    const tools = [tool("none", { inputSchema: {} }), tool("some", { inputSchema: { properties, required: ["a"] } })];
+    const snapshot = snapshotOf([listing("s", tools)]);
+    expect(snapshot.tools.map(({ inputSchema }) => inputSchema)).toEqual([
+      { type: "object" },
+      { type: "object", properties, required: ["a"] },
+    ]);
+    const other = snapshotOf([listing("s", [tool("none", { inputSchema: { type: "object" } })])]);
+    expect(other.tools[0]?.digest).not.toBe(snapshot.tools[0]?.digest); // the digest covers what the server sent
+  });
+
+  // One odd output schema took a tool away whose calls would have worked.
+  it.each([
+    [{ type: "object", $ref: "https://example.org/s" }, "`$ref` at `/` leaves the schema: `https://example.org/s`"],
+    ["none", "it is no object"],
+    [{ type: "thing" }, "`type` at `/` names no JSON type"],
+    [{ $schema: "https://example.org/dialect" }, "its dialect is not read here: `https://example.org/dialect`"],
+  ])("an output schema that cannot be used, %j, leaves the tool, unchecked", (outputSchema, problem) => {
+    const snapshot = snapshotOf([listing("s", [tool("t", { outputSchema })])]);
+    expect(snapshot.tools[0]).not.toHaveProperty("outputSchema");
+    expect(snapshot.withheld).toEqual([]);
+    expect(snapshot.servers[0]).toMatchObject({
+      status: "connected",
+      problem: `results of \`t\` are not checked: ${problem}`,
     });
   });
 

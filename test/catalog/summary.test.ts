@@ -10,7 +10,10 @@ const many = (count: number) => Array.from({ length: count }, (_, index) => tool
 describe("the summary of a snapshot", () => {
   it("says everything of a small catalog", () => {
     const snapshot = snapshotOf(
-      [listing("docs", [tool("a"), tool("bad", { inputSchema: {} })]), listing("off", [], { status: "failed" })],
+      [
+        listing("docs", [tool("a"), tool("bad", { inputSchema: { type: "string" } })]),
+        listing("off", [], { status: "failed" }),
+      ],
       [local("read_file")],
     );
     expect(summarise(snapshot, effectOf)).toEqual({

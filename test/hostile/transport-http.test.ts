@@ -118,6 +118,15 @@ describe("a status instead of an answer", () => {
   });
 });
 
+test("a server that declares no tools has no list, whatever it would answer", async () => {
+  const config = await world.http({ capabilities: { prompts: {} } });
+  const connection = await connected(world.hub({ one: config }), "one");
+  expect(await connection.listPage(undefined, 5_000, 100_000)).toEqual({
+    ok: false,
+    problem: "the server does not declare the `tools` capability",
+  });
+});
+
 // Clients stayed broken after a 404 for an old session, or sent the call again.
 test("a session that is gone is said, and the next connect opens another one", async () => {
   const config = await world.http({ http: { forgetSessionsAfterCalls: 1 } });

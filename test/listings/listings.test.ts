@@ -17,7 +17,7 @@ interface World {
   readonly slices: string[][];
   readonly stored: string[];
   /** What a server lists from now on. */
-  readonly lists: Map<string, () => Promise<ListPage>>;
+  readonly lists: Map<string, (cursor?: string) => Promise<ListPage>>;
   /** Says that each server may list something else from now on. */
   readonly changed: () => void;
   /** The servers that were listed, in order. */
@@ -32,12 +32,12 @@ function world(listed: Record<string, readonly unknown[]>, secrets: readonly str
   const asked: string[] = [];
   const clock = { now: 1_000 };
   let generation = 1;
-  const lists = new Map(Object.entries(listed).map(([name, tools]) => [name, async () => page(tools)]));
+  const lists: World["lists"] = new Map(Object.entries(listed).map(([name, tools]) => [name, async () => page(tools)]));
   const connections = new Map<string, ServerConnection>();
   for (const name of lists.keys()) {
-    const listPage = () => {
+    const listPage = (cursor?: string) => {
       asked.push(name);
-      return (lists.get(name) as () => Promise<ListPage>)();
+      return (lists.get(name) as (cursor?: string) => Promise<ListPage>)(cursor);
     };
     connections.set(name, { name, protocol: "2025-11-25", closed: false, listPage } as unknown as ServerConnection);
   }
@@ -204,6 +204,50 @@ describe("a listing", () => {
     const snapshot = await assembled(catalog, "a");
     expect(snapshot.tools.map((entry) => entry.tool)).toEqual(["fine"]);
     expect(snapshot.withheld.map((row) => row.tool)).toEqual(["deep"]);
+  });
+});
+
+describe("a list that changes while its pages are read (listing-4)", () => {
+  /** Two pages; the server changes its list `times` times in between, and lists `after` from then on. */
+  function moving(times: number) {
+    const at = world({ a: [] });
+    let changes = 0;
+    const paged = async (cursor?: string): Promise<ListPage> => {
+      const version = changes;
+      if (cursor === undefined)
+        return { ...page([tool("one", { description: `${version}` })]), nextCursor: "2" } as ListPage;
+      if (changes < times) {
+        changes += 1;
+        at.changed();
+      }
+      return page([tool("two", { description: `${version}` })]);
+    };
+    at.lists.set("a", paged);
+    return at;
+  }
+
+  // Half of the old list and half of the new one made a snapshot that no server ever had.
+  it("is read again, so that all pages are of one list", async () => {
+    const { catalog, asked } = moving(2);
+    const { tools } = await assembled(catalog, "a");
+    expect(tools.map(({ description }) => description)).toEqual(["2", "2"]);
+    expect(asked).toHaveLength(6);
+  });
+
+  it("is not read for ever", async () => {
+    const { catalog, asked } = moving(99);
+    expect((await catalog.list("a")).problem).toBe("its list changed 3 times while it was read");
+    expect(asked).toHaveLength(6);
+  });
+
+  it("one page that was read whole is one list", async () => {
+    const { catalog, asked, lists, changed } = world({ a: many(1) });
+    lists.set("a", async () => {
+      changed();
+      return page(many(1));
+    });
+    expect((await catalog.list("a")).status).toBe("connected");
+    expect(asked).toHaveLength(1);
   });
 });
 

@@ -67,6 +67,9 @@ export class McpConnection implements ServerConnection {
   }
 
   async listPage(cursor: string | undefined, deadlineMs: number, maxBytes: number): Promise<ListPage> {
+    if (this.#parts.client.getServerCapabilities()?.tools === undefined) {
+      return { ok: false, problem: "the server does not declare the `tools` capability" };
+    }
     const cancellable = new AbortController().signal; // a list is a read: it may be cancelled at its deadline
     const { evidence } = this.#send(
       new PendingRequest(maxBytes, () => true),

@@ -161,6 +161,7 @@ const defaultTool = {
 };
 
 export const HostileConfig = z.strictObject({
+  capabilities: z.record(z.string(), z.unknown()).default({ tools: { listChanged: true } }),
   serverInfo: z.unknown().default({ name: "hostile", version: "1.0.0" }),
   /** The one revision that the server speaks. @default "2025-11-25" */
   protocol: z.enum(["2025-11-25", "2026-07-28"]).default("2025-11-25"),

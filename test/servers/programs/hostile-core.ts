@@ -52,7 +52,7 @@ export function hostileCore(config: HostileConfig, log: ServerLog, effects: () =
     const start = config.duringStart;
     if (start?.do === "silent") return "open";
     if (start?.do === "slow") await delay(start.ms);
-    const capabilities = { tools: { listChanged: true } };
+    const { capabilities } = config;
     const instructions = config.instructions === undefined ? {} : { instructions: config.instructions };
     const body = modern
       ? { supportedVersions: [config.protocol], capabilities, _meta: { [serverInfoKey]: config.serverInfo } }
