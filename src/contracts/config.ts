@@ -164,8 +164,13 @@ export const ApprovalSettings = z.strictObject({
   requestTtlMs: positive.default(7 * 24 * 3_600_000),
   /** Whether a list of answers without ids is taken in order. */
   positional: z.enum(["accept", "refuse"]).default("accept"),
-  /** Refuses answers from `unauthenticated`. */
+  /** Refuses answers and resolutions of `unauthenticated`. */
   requireIdentity: z.boolean().default(false),
+  /**
+   * `langgraph-auth`: LangGraph's server has `auth` set up and stamps who calls it (`langgraph_auth_user`). Without `auth`
+   * a client could write that itself. @default nobody is identified
+   */
+  identity: z.literal("langgraph-auth").optional(),
 });
 export type ApprovalSettings = z.infer<typeof ApprovalSettings>;
 

@@ -1,6 +1,7 @@
 // What a thread may be called, and whose run it is.
 
 import { ToolgateError } from "./errors.js";
+import type { Owner } from "./row.js";
 
 /** 1 to 255 characters, without control characters and lone surrogates: a name that can be shown, kept and compared. */
 export function isThreadId(value: unknown): value is string {
@@ -19,8 +20,18 @@ export function checkedThreadId(threadId: unknown): string {
   );
 }
 
-/** Where a run's owner stands among the configurable values that a checkpointer is given, so that it can ask whose the thread is. */
-export const RUN = "__toolgate_run";
+/** Where a run's owner stands among a configuration's values. A symbol: no client can send one. */
+const RUN = Symbol("the run that saves");
+
+/** A configuration for a checkpointer that says whose run saves, so that it can ask whose the thread is. */
+export function underRun<Config extends { configurable?: object }>(config: Config, owner: Owner): Config {
+  return { ...config, configurable: { ...config.configurable, [RUN]: owner } };
+}
+
+/** Whose run saves; undefined where it is none of ours. */
+export function savingRun({ configurable }: { readonly configurable?: object }): Owner | undefined {
+  return (configurable as { readonly [RUN]?: Owner } | undefined)?.[RUN];
+}
 
 /** Another run has the thread now: nothing more is written for this one. */
 export function takenOver(threadId: string): ToolgateError {

@@ -19,8 +19,13 @@ export interface ToolgateOptions {
   readonly ledger?: Ledger;
   /** The host's own tools, offered beside the servers'. */
   readonly tools?: readonly StructuredToolInterface[];
-  /** Who answers questions in a run. **Contract:** may throw or return undefined; then nobody is identified. @default the run's `langgraph_auth_user` */
-  readonly identify?: (runtime: LangGraphRunnableConfig) => string | undefined;
+  /**
+   * Who answers questions in a run. **Contract:** may throw or return undefined; then nobody is identified. It must not
+   * believe what a client can write: `configurable`, `context` and headers, unless the host's own server wrote them.
+   * `"langgraph-auth"` is the host's word that LangGraph's server has `auth` set up and stamps `langgraph_auth_user`.
+   * @default the configuration's `approvals.identity`; without it nobody is identified
+   */
+  readonly identify?: ((runtime: LangGraphRunnableConfig) => string | undefined) | "langgraph-auth";
   /**
    * Names this machine among those that share a store: whether a process of another machine still lives is decided by its
    * lease alone. Set it where containers or virtual machines share a machine id. @default the operating system's id

@@ -123,7 +123,7 @@ function portsOf(
     tools,
     newOwner: made.owners.next,
     secret: secretOf(config),
-    identify: options.identify ?? authenticatedUser,
+    identify: identifyBy(options.identify ?? config.approvals.identity),
     now,
     steady,
     newId,
@@ -148,6 +148,13 @@ function jsonProblem(text: string): string | undefined {
   return parsed.ok ? undefined : parsed.problem;
 }
 
+/** Who a run's answers come from. By itself nobody is identified: what a run is configured with, clients may have written. */
+function identifyBy(identify: ToolgateOptions["identify"]): (runtime: LangGraphRunnableConfig) => string | undefined {
+  if (identify === undefined) return () => undefined;
+  return identify === "langgraph-auth" ? authenticatedUser : identify;
+}
+
+/** Who LangGraph's server stamped on the run. */
 function authenticatedUser(runtime: LangGraphRunnableConfig): string | undefined {
   const user = (runtime.configurable as { langgraph_auth_user?: { identity?: unknown } } | undefined)
     ?.langgraph_auth_user;

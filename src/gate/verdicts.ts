@@ -19,6 +19,15 @@ import type { GatePorts } from "./ports.js";
 /** Nobody in particular. */
 export const UNAUTHENTICATED = "unauthenticated";
 
+/**
+ * Why somebody is not heard: the host takes answers and resolutions of known people only. The one rule for every way in
+ * which a person speaks. Undefined where they are heard.
+ */
+export function unheard({ requireIdentity }: GatePorts["config"]["approvals"], who: string): string | undefined {
+  if (!requireIdentity || who !== UNAUTHENTICATED) return undefined;
+  return "nobody is signed in, and this host takes answers from known people only";
+}
+
 /** A question that is open, with the row of its operation. */
 export interface OpenQuestion {
   readonly asked: Asked;

@@ -4,13 +4,13 @@
 //
 //   fenced-1. Once the run's lease has passed, or the run is over, nothing more of it is saved. This is asked before
 //             every save.
-//   fenced-2. A checkpointer of the ledger's own store is told whose run saves (`RUN`) and looks itself, in the
+//   fenced-2. A checkpointer of the ledger's own store is told whose run saves (`underRun`) and looks itself, in the
 //             transaction that saves, whether the thread is still that run's. For any other checkpointer only fenced-1 holds.
 //   fenced-3. A run is over when everything it began to save is saved: LangGraph stops waiting at the first save that fails.
 
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { BaseCheckpointSaver } from "@langchain/langgraph";
-import { RUN } from "../contracts/index.js";
+import { underRun } from "../contracts/index.js";
 import { type Lease, lapsed } from "./thread-lease.js";
 
 /** What one run saves. */
@@ -30,7 +30,7 @@ export function savesOf(threadId: string, lease: Lease, pause: () => Promise<voi
   let last: string | undefined;
   const save = async <T>(config: RunnableConfig, store: (named: RunnableConfig) => Promise<T>): Promise<T> => {
     if (over || !lease.valid()) throw lapsed(threadId); // fenced-1
-    const saving = store({ ...config, configurable: { ...config.configurable, [RUN]: lease.owner } }); // fenced-2
+    const saving = store(underRun(config, lease.owner)); // fenced-2
     pending.add(saving);
     return saving.finally(() => pending.delete(saving));
   };

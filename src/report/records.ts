@@ -11,7 +11,14 @@ import {
   ToolgateError,
   type UnknownItem,
 } from "../contracts/index.js";
-import { type OpenQuestion, openQuestions, type ShownCalls, storeAnswers, UNAUTHENTICATED } from "../gate/verdicts.js";
+import {
+  type OpenQuestion,
+  openQuestions,
+  type ShownCalls,
+  storeAnswers,
+  UNAUTHENTICATED,
+  unheard,
+} from "../gate/verdicts.js";
 import { toApprovalItem, toOperationItem, toUnknownItem } from "./items.js";
 import type { ReportPorts } from "./ports.js";
 
@@ -33,7 +40,7 @@ export interface Records {
   ): Promise<{ threadId: string; operationId: string }>;
   /**
    * Records what became of a write with an unknown outcome. Does not resume the thread.
-   * Throws `not_found`, `already_settled` and, for `did_not_happen` while the sender may still get its answer, `owner_alive`.
+   * Throws `not_found`, `already_settled`, `invalid_answer` (nobody is identified, and the host requires it) and, for `did_not_happen` while the sender may still get its answer, `owner_alive`.
    */
   resolve(
     operationId: string,
@@ -84,10 +91,7 @@ async function answerOne(
   answer: PersonAnswer,
   approver: string,
 ) {
-  if (ports.config.approvals.requireIdentity && approver === UNAUTHENTICATED) {
-    const message = "nobody is signed in, and this host takes answers from known people only";
-    throw new ToolgateError("invalid_answer", message, "sign in and answer again");
-  }
+  mustBeHeard(ports, approver);
   const asked = await ports.ledger.request(approvalId);
   const row = asked && (await ports.ledger.row(asked.request.operationId));
   if (!asked || !row) throw noApproval(approvalId);
@@ -171,14 +175,22 @@ function toolOf(operation: { alias: string; server: string | null; tool: string 
   };
 }
 
+/** Throws `invalid_answer` for somebody whose answers and resolutions this host does not take. */
+function mustBeHeard({ config }: ReportPorts, who: string): void {
+  const refused = unheard(config.approvals, who);
+  if (refused !== undefined) throw new ToolgateError("invalid_answer", refused, "sign in and answer again");
+}
+
 async function resolveOne(
   ports: ReportPorts,
   operationId: string,
   type: ResolutionType,
   options: { note?: string; by?: string },
 ) {
+  const by = options.by ?? UNAUTHENTICATED;
+  mustBeHeard(ports, by);
   const result = await ports.ledger.resolve(operationId, type, {
-    by: options.by ?? UNAUTHENTICATED,
+    by,
     ...(options.note === undefined ? {} : { note: options.note }),
   });
   switch (result.kind) {

@@ -3,7 +3,7 @@
 
 import { type BaseCheckpointSaver, emptyCheckpoint, uuid6 } from "@langchain/langgraph-checkpoint";
 import { describe, expect, it } from "vitest";
-import { type Owner, RUN } from "../../src/contracts/index.js";
+import { type Owner, underRun } from "../../src/contracts/index.js";
 import type { Ledger } from "../../src/ledger/port.js";
 import { LEASE, owner } from "./ledger-world.js";
 
@@ -15,7 +15,10 @@ export interface Place {
 
 export const [a, b] = [owner("a"), owner("b")];
 const thread = { thread_id: "t1", checkpoint_ns: "" };
-const of = (run: Owner | undefined, more: object = {}) => ({ configurable: { ...thread, ...more, [RUN]: run } });
+const of = (run: Owner | undefined, more: object = {}) => {
+  const config = { configurable: { ...thread, ...more } };
+  return run === undefined ? config : underRun(config, run);
+};
 export const put = (saver: BaseCheckpointSaver, run: Owner | undefined) => {
   const checkpoint = { ...emptyCheckpoint(), id: uuid6(0) };
   return saver.put(of(run), checkpoint, { source: "loop", step: 0, parents: {} }, {});

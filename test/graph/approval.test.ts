@@ -383,4 +383,79 @@ describe("approval", () => {
     expect((again.interrupt as unknown as Question).note).toContain("nobody is signed in");
     expect(effects()).toBe(0);
   });
+
+  // A client wrote `langgraph_auth_user` into the configuration of its own run, and a write went out under that name.
+  test.each([
+    [
+      "configurable",
+      { configurable: { langgraph_auth_user: { identity: "ceo" }, langgraph_auth_user_id: "ceo", user_id: "ceo" } },
+    ],
+    ["context", { context: { langgraph_auth_user: { identity: "ceo" } } }],
+    [
+      "metadata and headers",
+      { metadata: { identity: "ceo" }, configurable: { "x-user": "ceo", headers: { "x-user": "ceo" } } },
+    ],
+  ])("who a client says it is in %s is nobody", async (_where, more) => {
+    b.onDisk();
+    const run = { ...more, configurable: { thread_id: "t1", ...(more as { configurable?: object }).configurable } };
+    const config = { approvals: { secret: "a-secret-for-tests-that-is-long-enough", requireIdentity: true } };
+    const agent = await start([{ calls: [trigger("a", "c1")] }, DONE], config);
+    const question = await agent.ask("deploy");
+    await agent.toolgate.graph.invoke(new Command({ resume: approve(question) }), run as never);
+    expect(effects()).toBe(0);
+    const open = await start([{ calls: [trigger("a", "c1")] }, DONE]);
+    const asks = await open.ask("deploy", "t2");
+    const answered = { ...run, configurable: { ...run.configurable, thread_id: "t2" } };
+    await open.toolgate.graph.invoke(new Command({ resume: approve(asks) }), answered as never);
+    const request = await open.toolgate.host.ledger.request(asked(asks)[0]?.approvalId as string);
+    expect(request?.verdict?.approver).toBe("unauthenticated");
+  });
+
+  test.each([{ identify: "langgraph-auth" as const }, {}])(
+    "where the host says that LangGraph's server has auth, the caller is who it says: %j",
+    async (options) => {
+      const identity = "identify" in options ? {} : { identity: "langgraph-auth" };
+      const approvals = { secret: "a-secret-for-tests-that-is-long-enough", requireIdentity: true, ...identity };
+      const agent = await start([{ calls: [trigger("a", "c1")] }, DONE], { approvals }, options);
+      const question = await agent.ask("deploy");
+      const run = { configurable: { thread_id: "t1", langgraph_auth_user: { identity: "ada" } } };
+      await agent.toolgate.graph.invoke(new Command({ resume: approve(question) }), run as never);
+      const request = await agent.toolgate.host.ledger.request(asked(question)[0]?.approvalId as string);
+      expect([request?.verdict?.approver, effects()]).toEqual(["ada", 1]);
+    },
+  );
+
+  // Nobody in particular said that an unknown write had not happened, and the identical write went out.
+  test("where identity is required, nobody in particular answers, edits or settles anything, at whichever door", async () => {
+    b.onDisk();
+    const config = {
+      approvals: { secret: "a-secret-for-tests-that-is-long-enough", requireIdentity: true },
+      permissions: { allow: ["mcp__hostile__act"] },
+      tools: { mcp__hostile__act: { timeoutMs: 200 } },
+      lateAnswerMs: 0,
+      mcpServers: { hostile: b.server("hostile", { HOSTILE: JSON.stringify({ calls: { act: { do: "silent" } } }) }) },
+    };
+    const call = { name: "mcp__hostile__act", args: { text: "a" }, id: "c1" };
+    const agent = await b.start({ config, steps: [{ calls: [call] }, DONE] });
+    const turn = await agent.ask("go");
+    const id = turn.report.unknowns[0]?.operationId as string;
+    for (const type of ["happened", "did_not_happen", "leave"] as const) {
+      await expect(agent.toolgate.ledger.resolve(id, type)).rejects.toMatchObject({ code: "invalid_answer" });
+      const again = await agent.resume({ resolutions: { [id]: { type } } });
+      expect((again.interrupt as unknown as Question).note).toContain("nobody is signed in");
+    }
+    expect((await agent.toolgate.ledger.operations("t1")).map(({ status }) => status)).toEqual(["result_unknown"]);
+    await agent.toolgate.ledger.resolve(id, "happened", { by: "ada" });
+
+    const asking = await start([{ calls: [trigger("a", "c1")] }, DONE], { approvals: config.approvals });
+    const open = asked(await asking.ask("deploy", "t2"))[0]?.approvalId as string;
+    for (const answer of [
+      { type: "approve" },
+      { type: "reject" },
+      { type: "edit", arguments: { environment: "b" } },
+    ] as const) {
+      await expect(asking.toolgate.ledger.answer(open, answer)).rejects.toMatchObject({ code: "invalid_answer" });
+    }
+    await asking.toolgate.ledger.answer(open, { type: "reject" }, { approver: "ada" });
+  });
 });

@@ -14,7 +14,7 @@ import {
 } from "@langchain/langgraph";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { type Owner, RUN } from "../../src/contracts/index.js";
+import { savingRun } from "../../src/contracts/index.js";
 import { savesOf } from "../../src/langgraph/fenced-saver.js";
 import type { Lease } from "../../src/langgraph/thread-lease.js";
 import type { Agent, Steps } from "../support/agent.js";
@@ -220,7 +220,7 @@ describe("what a run saves (ledger-8)", () => {
       override async put(...args: Parameters<MemorySaver["put"]>) {
         await new Promise((resolve) => setTimeout(resolve, 50)); // slow, as a store across a network
         const saved = await super.put(...args);
-        const run = args[0].configurable?.[RUN] as Owner | undefined;
+        const run = savingRun(args[0]);
         order.push(`${run?.instance} saved`);
         return saved;
       }

@@ -164,7 +164,9 @@ const FileApprovals = described(
     ttlMs: "Milliseconds from a batch's last answer to its sending.",
     requestTtlMs: "Milliseconds an open question stays open.",
     positional: "Whether a list of answers without ids is taken in order.",
-    requireIdentity: "Refuses answers of people who are not authenticated.",
+    requireIdentity: "Refuses answers and resolutions of people who are not identified.",
+    identity:
+      "`langgraph-auth`: people are who LangGraph's server says. Only where its `auth` is set up, since clients could say it themselves otherwise.",
   },
 );
 

@@ -20,7 +20,7 @@ import {
 } from "@langchain/langgraph-checkpoint";
 import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
 import pg from "pg";
-import { type Owner, RUN, takenOver } from "../../contracts/index.js";
+import { savingRun, takenOver } from "../../contracts/index.js";
 import type { ProbingSaver } from "../../langgraph/durability.js";
 import type { Connection } from "./connection.js";
 import { key, ownerKey } from "./keys.js";
@@ -121,13 +121,14 @@ export class OneStatementSaver extends PostgresSaver {
 
   /** Runs what stores rows out of `mine`: one empty row while the thread is the run's own, none after. (postgres-saver-1) */
   private async save(config: RunnableConfig, text: string, values: readonly unknown[]): Promise<void> {
-    const { thread_id, [RUN]: run } = config.configurable ?? {};
-    const held = this.fenced && run !== undefined;
+    const { thread_id } = config.configurable ?? {};
+    const run = savingRun(config);
+    const held = this.fenced ? run : undefined;
     const [thread, holder] = [values.length + 1, values.length + 2].map((at) => `$${at}`);
     const mine = held
       ? `SELECT FROM ${this.tables.threads} WHERE thread = ${thread} AND holder_key = ${holder} FOR SHARE`
       : "SELECT";
-    const given = [...values, ...(held ? [key(thread_id), ownerKey(run as Owner)] : [])];
+    const given = [...values, ...(held ? [key(thread_id), ownerKey(held)] : [])];
     const { rowCount } = await this.ask(`WITH mine AS (${mine}), ${text} SELECT FROM mine`, given);
     if (rowCount === 0) throw takenOver(thread_id);
   }

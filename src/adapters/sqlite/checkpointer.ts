@@ -25,7 +25,7 @@ import {
 } from "@langchain/langgraph-checkpoint";
 import { SqliteSaver } from "@langchain/langgraph-checkpoint-sqlite";
 import Database from "better-sqlite3";
-import { type Owner, RUN, takenOver } from "../../contracts/index.js";
+import { type Owner, savingRun, takenOver } from "../../contracts/index.js";
 import type { ProbingSaver } from "../../langgraph/durability.js";
 import { CheckpointSerializer } from "../../langgraph/serde.js";
 import { type Commit, committing } from "./commit.js";
@@ -174,10 +174,11 @@ class ToolgateSaver extends SqliteSaver implements ProbingSaver {
 
   /** Stores rows, all or none, for a run whose thread it is. (checkpointer-5) */
   private save(config: RunnableConfig, text: string, rows: readonly unknown[][]): void {
-    const { thread_id, [RUN]: run } = config.configurable ?? {};
+    const { thread_id } = config.configurable ?? {};
+    const run = savingRun(config);
     const ended = run !== undefined && this.holds !== undefined; // the run ends with a commit to the ledger of this file
     this.commit(ended ? "kill" : "power-loss", () => {
-      if (run !== undefined && this.holds?.(thread_id, run as Owner) === false) throw takenOver(thread_id);
+      if (run !== undefined && this.holds?.(thread_id, run) === false) throw takenOver(thread_id);
       for (const row of rows) this.statement(text).run(...row);
     });
   }

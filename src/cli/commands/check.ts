@@ -1,6 +1,8 @@
 // `toolgate check`: what is wrong with the configuration. Only with `--connect` does it load the agent and start servers.
 
+import { dirname, resolve } from "node:path";
 import { checkConfig } from "../../adapters/config/findings.js";
+import { authFindings } from "../../adapters/config/langgraph-auth.js";
 import { BUILT_INS, type Config, type Finding, onDemand, oneLine, ToolgateError } from "../../contracts/index.js";
 import {
   compilePolicy,
@@ -49,7 +51,9 @@ async function findings(context: Context, connect: boolean): Promise<Finding[]> 
   // The command keeps a secret beside an SQLite store, so none is missing there.
   const kept = config.store.kind === "sqlite";
   const ofConfig = checkConfig(config, context.io.env).filter(({ code }) => !(kept && code === "secret_missing"));
-  const all = [...ofConfig, ...ofPolicy, ...ofSettings, ...found];
+  const { options, io } = context;
+  const ofAuth = authFindings(config, [io.cwd, dirname(resolve(io.cwd, options.config))]);
+  const all = [...ofConfig, ...ofAuth, ...ofPolicy, ...ofSettings, ...found];
   const wrong = all.some(({ level }) => level === "error");
   const listing = connect && !wrong ? await listingFindings(context) : [];
   return [...all, ...listing].sort((a, b) => Number(a.level === "warning") - Number(b.level === "warning"));

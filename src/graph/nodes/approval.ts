@@ -12,7 +12,7 @@ import { interrupt, type LangGraphRunnableConfig } from "@langchain/langgraph";
 import { approvalPayload, type PersonAnswer, type Question, readAnswer } from "../../approval/index.js";
 import { type Batch, type BatchCall, judgeResponse } from "../../gate/batch.js";
 import { injectsOf } from "../../gate/routed-call.js";
-import { refusedAnswer, storeAnswers, UNAUTHENTICATED } from "../../gate/verdicts.js";
+import { refusedAnswer, storeAnswers, unheard } from "../../gate/verdicts.js";
 import { leaseOf } from "../../langgraph/held-graph.js";
 import type { Asked, NewRequest } from "../../ledger/port.js";
 import { editedMessage, type LastResponse, lastResponse } from "../last-response.js";
@@ -34,17 +34,16 @@ export function approval(ports: GraphPorts) {
     const questions = open.map((call, index) => questionAbout(call, asked[index] as Asked));
     const answer: unknown = interrupt(approvalPayload(questions, state.note === "" ? undefined : state.note)); // approval-node-1
 
-    const { positional, requireIdentity } = ports.config.approvals;
-    const read = readAnswer(answer, questions, { now: ports.now(), positional });
+    const { approvals } = ports.config;
+    const read = readAnswer(answer, questions, { now: ports.now(), positional: approvals.positional });
     if (read.kind === "again") return { note: read.reason }; // approval-node-3
     const approver = whoAnswers(ports, runtime);
-    if (requireIdentity && approver === UNAUTHENTICATED) return { note: NOBODY };
+    const refused = unheard(approvals, approver);
+    if (refused !== undefined) return { note: `the answer was not taken: ${refused}` };
     const note = await store(ports, batch.proposalId, asked, read.answers, approver);
     return update(last, await judgeResponse(ports, last.shown), note);
   };
 }
-
-const NOBODY = "the answer was not taken: nobody is signed in, and this host takes answers from known people only";
 
 /** Stores the answers; returns why some were not taken, for the next question. */
 async function store(

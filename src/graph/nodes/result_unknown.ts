@@ -11,6 +11,7 @@ import { z } from "zod";
 import { isUnknownWrite, oneLine, ResolutionType, type SettledRow } from "../../contracts/index.js";
 import { readBack } from "../../execution/reconcile.js";
 import { type Batch, judgeResponse, type ResponseShown } from "../../gate/batch.js";
+import { unheard } from "../../gate/verdicts.js";
 import { toolMessageId } from "../../observation/conversation.js";
 import { toUnknownItem } from "../../report/items.js";
 import { toolMessageOf } from "../closing.js";
@@ -44,7 +45,10 @@ export function resultUnknown(ports: GraphPorts) {
     const known = new Set(batch.calls.map(({ operation }) => operation.id)); // one that was settled meanwhile is no stray
     const stray = Object.keys(read.data.resolutions).find((id) => !known.has(id));
     if (stray !== undefined) return { note: `\`${oneLine(stray, 80)}\` is not among the operations asked about` };
-    const note = await resolveAll(ports, read.data.resolutions, whoAnswers(ports, runtime));
+    const by = whoAnswers(ports, runtime);
+    const refused = unheard(ports.config.approvals, by);
+    if (refused !== undefined) return { note: `the answer was not taken: ${refused}` };
+    const note = await resolveAll(ports, read.data.resolutions, by);
     return follow(ports, state, await judgeResponse(ports, last.shown), note);
   };
 }
