@@ -39,7 +39,9 @@ export function buildGraph(ports: GraphPorts, checkpointer: BaseCheckpointSaver 
     .addConditionalEdges("result_unknown", route(afterResultUnknown), ["result_unknown", "model"]);
   narrow(graph, ROUTED_BY);
   const compiled = graph.compile({ name: "toolgate", ...(checkpointer ? { checkpointer } : {}) });
-  return held(compiled, ports).withConfig({ recursionLimit: recursionLimit(ports.config.limits.modelRequests) });
+  return held(compiled, ports, ["stateVersion"]).withConfig({
+    recursionLimit: recursionLimit(ports.config.limits.modelRequests),
+  });
 }
 
 /** What the edges behind a node read. The edge behind `model` looks at the messages. */

@@ -60,7 +60,7 @@ export function model(ports: GraphPorts) {
     if (!reused) remember(bound, snapshot.id, bind(ports, snapshot));
     runtime.writer?.({ type: "toolgate.capabilities", snapshotId: snapshot.id, reused });
     const { bare, withTools, system, aliases } = await (bound.get(snapshot.id) as Promise<Bound>);
-    const settledSince = await resolutionsSince(ports, messages);
+    const settledSince = await resolutionsSince(ports, threadId, messages);
     const prompt = [new SystemMessage([system, ...settledSince].join("\n\n")), ...messages];
     const startedAt = ports.now();
     const asked = budget.last ? bare : withTools;
@@ -157,14 +157,19 @@ function remember<T>(bound: Map<string, Promise<T>>, id: string, binding: Promis
 }
 
 /** Outcomes that were settled after the model had read that they are unknown: told to it, never a second tool message. */
-async function resolutionsSince(ports: GraphPorts, messages: readonly BaseMessage[]): Promise<string[]> {
+async function resolutionsSince(
+  ports: GraphPorts,
+  threadId: string,
+  messages: readonly BaseMessage[],
+): Promise<string[]> {
   const told: string[] = [];
   for (const message of messages) {
     const artifact = (message as { artifact?: { operationId?: unknown; status?: unknown } }).artifact;
     if (artifact?.status !== "result_unknown" || typeof artifact.operationId !== "string") continue;
     const row = await ports.ledger.row(artifact.operationId);
-    const status = row && outcomeOf(row)?.status;
-    if (row && status && status !== "result_unknown") {
+    if (row === undefined || row.threadId !== threadId || row.scope !== ports.config.scope) continue; // anybody may write a message
+    const status = outcomeOf(row)?.status;
+    if (status !== undefined && status !== "result_unknown") {
       const { alias, callId } = row.operation;
       told.push(`The outcome of ${alias} (call ${callId}), unknown before, is settled now: ${status}.`);
     }
