@@ -151,6 +151,9 @@ function schemaProblem(
   return verdict;
 }
 
+/** Calls of one response whose arguments are checked ahead. */
+const AHEAD = 16;
+
 /**
  * Begins to check the arguments of a response's calls, so that the verdicts are there when the batch is judged. What is
  * judged then is looked up by its own digest (call-1).
@@ -160,6 +163,7 @@ export function checkAhead(
   { tools }: ToolSnapshot,
   calls: readonly { readonly name: string; readonly args: JsonObject }[],
 ): void {
+  if (calls.length > AHEAD) return; // the copies and digests of so many take longer than what is won
   for (const { name, args } of calls) {
     const entry = tools.find(({ alias }) => alias === name);
     if (entry === undefined || notHashable(args) !== undefined) continue;

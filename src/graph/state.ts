@@ -45,10 +45,13 @@ export const State = new StateSchema({
 export type GraphState = typeof State.State;
 export type GraphUpdate = Partial<typeof State.Update>;
 
+/** Stored whenever a node gives them: what messages do is their reducer's to say, and a version is to be in the store. */
+const ALWAYS: readonly string[] = ["messages", "stateVersion"];
+
 /** An update without what the state has already: LangGraph stores and numbers every value it is given, at each step. */
 export function changesOf(state: GraphState, update: GraphUpdate): GraphUpdate {
   const changed = Object.entries(update).filter(
-    ([key, value]) => key === "messages" || !isDeepStrictEqual(value, state[key as keyof GraphState]),
+    ([key, value]) => ALWAYS.includes(key) || !isDeepStrictEqual(value, state[key as keyof GraphState]),
   );
   return Object.fromEntries(changed);
 }

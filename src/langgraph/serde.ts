@@ -78,7 +78,7 @@ function isPlainJson(value: unknown, depth = 0): boolean {
   if (typeof value !== "object")
     return typeof value === "string" || typeof value === "number" || typeof value === "boolean";
   if (value === null) return true;
-  if (depth > PLAIN_DEPTH) return false;
+  if (depth > PLAIN_DEPTH || "toJSON" in value) return false;
   if (Array.isArray(value)) {
     for (let n = 0; n < value.length; n++) if (!isPlainJson(value[n], depth + 1)) return false;
     return true;

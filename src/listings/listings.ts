@@ -6,6 +6,7 @@
 //              something else since that request.
 //   listing-3. A list that comes again, to the byte, stays the same listing. So what is asked before each write costs little,
 //              and nothing is assembled anew.
+//   listing-5. What a claim compares is the newest list that is known, and never one of before a change that the server said.
 //   listing-4. Pages between which the server said that its list has changed are not put together: they are walked again.
 
 import type { AssessedTool, ServerListing } from "../catalog/index.js";
@@ -117,11 +118,20 @@ export function createListings(deps: ListingsDeps): Listings {
     }
   }
 
+  /** Lists a server until what it listed is what it would list now, as far as it says when that changes. (listing-5) */
   async function verify(name: string): Promise<Verified> {
-    const listing = await list(name);
+    for (let walks = 1; walks <= WALKS; walks++) {
+      const listing = await list(name);
+      if (listing.status !== "connected") return { ok: false, problem: listing.problem ?? "it could not be listed" };
+      if (!isDue(name)) return current(name);
+    }
+    return { ok: false, problem: CHANGES };
+  }
+
+  /** What the server listed last, whoever asked for it: another list may have come since a claim's own. (listing-5) */
+  function current(name: string): Verified {
     const digests = held.get(name)?.digests;
-    if (listing.status === "connected" && digests !== undefined) return { ok: true, digests };
-    return { ok: false, problem: listing.problem ?? "it could not be listed" };
+    return digests === undefined ? { ok: false, problem: "it could not be listed" } : { ok: true, digests };
   }
 
   const ahead = listsAhead<Verified>(deps.steady);
@@ -133,7 +143,8 @@ export function createListings(deps: ListingsDeps): Listings {
     verifyAhead: (names, place) => ahead.begin(place, names, verify),
     verify: async (name, place) => {
       const before = place && (await ahead.take(place, name));
-      return before === undefined || (before.ok && isDue(name)) ? verify(name) : before;
+      if (before === undefined || (before.ok && isDue(name))) return verify(name);
+      return before.ok ? current(name) : before;
     },
     current: async (name) => (isDue(name) ? undefined : held.get(name)?.listing) ?? shared(name),
   };

@@ -236,4 +236,22 @@ describe("checking a value", () => {
     const ran = spawnSync(process.execPath, args, { encoding: "utf8", timeout: 25_000 });
     expect([ran.stdout.trim(), ran.stderr, ran.status]).toEqual(['{"valid":true}', "", 0]);
   });
+
+  // Nothing but the thread kept the process alive, and it ended within `close()`, with nothing that came after it done.
+  it.each(["before the check began", "while it is made", "after it"])(
+    "keeps the process alive until it is closed, %s",
+    (when) => {
+      const module = new URL("../../src/adapters/schema/checker.ts", import.meta.url).href;
+      const script = `import { createSchemaChecker } from ${JSON.stringify(module)};
+      const checker = createSchemaChecker({ limitMs: 5000 });
+      const verdict = checker.check("k", { type: "string" }, "x");
+      if (${JSON.stringify(when)} === "while it is made") await new Promise((go) => setImmediate(go));
+      if (${JSON.stringify(when)} === "after it") await verdict;
+      await checker.close();
+      console.log("closed");`;
+      const args = ["--import", "tsx", "--input-type=module", "--eval", script];
+      const ran = spawnSync(process.execPath, args, { encoding: "utf8", timeout: 25_000 });
+      expect([ran.stdout.trim(), ran.stderr, ran.status]).toEqual(["closed", "", 0]);
+    },
+  );
 });

@@ -23,11 +23,11 @@ function world(verdictOf: (value: JsonObject) => Verdict) {
   } as unknown as ToolEntry;
   const settings = { keys: [], readBacks: [], servers: new Map() };
   const ports = { checker, settings, config: { limits: { argumentBytes: 1_000 } } } as never;
-  const ahead = (args: JsonObject) =>
-    checkAhead(ports, { tools: [entry] } as unknown as ToolSnapshot, [{ name: "save", args }]);
+  const snapshot = { tools: [entry] } as unknown as ToolSnapshot;
+  const ahead = (args: JsonObject) => checkAhead(ports, snapshot, [{ name: "save", args }]);
   const judged = (args: JsonObject) =>
     argumentProblem(ports, { entry, settings: {}, arguments: args, argumentsDigest: digest(args) } as never);
-  return { checked, ahead, judged };
+  return { checked, ahead, judged, ports, snapshot };
 }
 
 test("arguments that were checked ahead are not checked again", async () => {
@@ -58,6 +58,15 @@ test("where a check could not be made, nothing is remembered", async () => {
   ahead({ n: 1 });
   expect(await judged({ n: 1 })).toBe("the arguments could not be checked: it took too long");
   expect(await judged({ n: 1 })).toBeUndefined();
+});
+
+test("a response of more calls than 16 is checked when it is judged", async () => {
+  const { ports, snapshot, checked } = world(() => ({ valid: true }));
+  const calls = Array.from({ length: 17 }, (_, n) => ({ name: "save", args: { n } }));
+  checkAhead(ports, snapshot, calls);
+  checkAhead(ports, snapshot, calls.slice(1));
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(checked).toHaveLength(16);
 });
 
 test("what is no tool of the snapshot, too long, or has no digest is not handed to the checker", async () => {

@@ -21,6 +21,11 @@ test("a value that the state has already is not stored again, and whatever diffe
   expect(changesOf(state, { ...same, ...other })).toEqual(other);
 });
 
+// A version that was only ever a default was in no checkpoint of Postgres, and an older host ran a later version's thread.
+test("the version of the state is stored although it is the default", () => {
+  expect(changesOf(state, { stateVersion: 1 })).toEqual({ stateVersion: 1 });
+});
+
 test("messages are always stored: what a list of messages does is the reducer's to say", () => {
   expect(changesOf(state, { messages: [] })).toEqual({ messages: [] });
   const messages = [new AIMessage({ content: "again", id: "known" })];

@@ -251,6 +251,43 @@ describe("a list that changes while its pages are read (listing-4)", () => {
   });
 });
 
+describe("what a claim compares (listing-5)", () => {
+  // The server said that its list had changed and then answered with the old one, and a call went out against it.
+  it("is not a list from before a change that the server said meanwhile", async () => {
+    const { catalog, asked, lists, changed } = world({ a: [] });
+    lists.set("a", async () => {
+      if (asked.length === 1) changed();
+      return page([tool("one", { description: asked.length === 1 ? "old" : "new" })]);
+    });
+    const found = await catalog.verify("a");
+    expect(asked).toHaveLength(2);
+    expect(found).toEqual({ ok: true, digests: catalog.digests("a") });
+  });
+
+  it("is no list at all where the server changes it again and again", async () => {
+    const { catalog, asked, lists, changed } = world({ a: [] });
+    lists.set("a", async () => {
+      changed();
+      return page(many(1));
+    });
+    expect(await catalog.verify("a")).toEqual({ ok: false, problem: "its list changed 3 times while it was read" });
+    expect(asked).toHaveLength(3);
+  });
+
+  // Another run had listed the server in between; nothing was due, and the definition of before counted.
+  it("is the newest list, also where one was begun for it before another run's", async () => {
+    const { catalog, lists, changed } = world({ a: [tool("one", { description: "old" })] });
+    const place = { run: {}, proposalId: "p1" };
+    catalog.verifyAhead(["a"], place);
+    await new Promise((resolve) => setImmediate(resolve)); // the server has listed
+    changed();
+    lists.set("a", async () => page([tool("one", { description: "new" })]));
+    await catalog.list("a"); // another run's
+    const found = await catalog.verify("a", place);
+    expect(found.ok && found.digests.get("one")).toBe(catalog.digests("a")?.get("one"));
+  });
+});
+
 describe("a list that is begun when a batch is judged", () => {
   const place = (run: object, proposalId = "p1") => ({ run, proposalId });
 

@@ -334,6 +334,16 @@ describe("hosts that meet", () => {
     },
   );
 
+  // A proposal that was not there at the look was taken for absent at the claim, and another thread's call was begun.
+  it("a proposal that another host made after the look: its thread's call is not claimed in this one", async () => {
+    const url = await fresh();
+    const [host, other] = [at.open(url), at.open(url)];
+    await propose(host, [operation({ proposalId: "p0" })]);
+    await lookAt(host, operation());
+    await propose(other, [operation()], { threadId: "t2" });
+    expect(said(await claimOne(host, operation()))).toBe("rejected (other_thread) by host");
+  });
+
   // The only change was the clock's, which belongs to no thread, and the stale image passed for a fresh one.
   it("what another host settled while the clock was set back: it is told as it stands (postgres-store-1)", async () => {
     const url = await fresh();

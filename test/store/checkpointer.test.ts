@@ -244,6 +244,8 @@ describe("the checkpoint serializer", () => {
   });
 
   it("writes what LangGraph's writes, to the byte (serde-4)", async () => {
+    /** With a form of its own for JSON that no walk over its keys sees. */
+    const hidden = <T extends object>(of: T): T => Object.defineProperty(of, "toJSON", { value: () => new Set([1]) });
     const round: Record<string, unknown> = { name: "round" };
     round.self = round;
     const all = [
@@ -254,6 +256,7 @@ describe("the checkpoint serializer", () => {
       new Send("node", { a: 1 }),
       new Send("node", { a: 1 }, { timeout: 5 }),
       [new Map([["a", new Set([undefined])]]), /a"/gi, new TypeError("x"), new Uint8Array([1, 2]), Buffer.from("x")],
+      [hidden({ a: 1 }), hidden([1]), { deep: [hidden([2])] }],
       [new Date(0), Number.NaN, -0, undefined, null, () => 1, { toJSON: () => new Set([1]) }],
       undefined,
       "text",

@@ -83,8 +83,9 @@ export function imageOf(readSet: ReadSet, parts: readonly Part[], hostClock: boo
 }
 
 /**
- * Whether a rule with the wanted read-set would see all of it. A request and a proposal that are not there are taken for
- * new: a rule that adds them conflicts with those that were made since, and its statement fails as a whole.
+ * Whether a rule with the wanted read-set would see all of it. What a rule itself adds may be absent, because it conflicts
+ * with what was made since, and the statement fails as a whole: a request with its proposal, and operations. A proposal that
+ * a rule only looks at must be there, for then it never changes; one that was absent may have been made since.
  */
 function covers(
   { threads = [], operations = [], proposals = [], request, everywhere, writes, turn, ...rest }: ReadSet,
@@ -97,7 +98,7 @@ function covers(
   return (
     threads.every((id) => headers.has(id)) &&
     operations.every((id) => loadedSet.operations?.includes(id) || headers.has(memory.row(id)?.threadId ?? "")) &&
-    (request !== undefined || proposals.every((id) => loadedSet.proposals?.includes(id))) &&
+    (request !== undefined || proposals.every((id) => memory.proposal(id) !== undefined)) &&
     (writes === undefined || coversWrites(writes, loadedSet.writes)) &&
     (turn === undefined || isDeepStrictEqual(turn, loadedSet.turn))
   );

@@ -96,7 +96,7 @@ class WorkerChecker implements SchemaChecker {
       markUsed(thread, job.key);
       return verdictOf(await askWorker(thread, { check: job.key, value: job.value }, this.#limitMs));
     } finally {
-      thread.worker.unref();
+      if (thread.lost === undefined) thread.worker.unref(); // whoever ends it waits for its end
     }
   }
 

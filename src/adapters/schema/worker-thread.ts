@@ -90,7 +90,9 @@ function lose(thread: Thread, reason: string): void {
   answered(thread, { unusable: thread.lost });
 }
 
+/** Resolves when the thread has ended. The process lives until then, also where nothing else keeps it alive. */
 export async function stop(thread: Thread, reason: string): Promise<void> {
   lose(thread, reason);
+  thread.worker.ref();
   await thread.worker.terminate();
 }

@@ -67,7 +67,8 @@ export function model(ports: GraphPorts) {
     const response = await asked.invoke(prompt, runtime.signal ? { signal: runtime.signal } : {});
 
     const { message, calls } = normalise(ports, response, messages);
-    checkAhead(ports, snapshot, message.tool_calls ?? []);
+    const usable = (message.tool_calls ?? []).filter((_, index) => calls[index]?.invalid === undefined);
+    checkAhead(ports, snapshot, usable);
     const proposalId = ports.newId();
     message.response_metadata = { ...message.response_metadata, toolgate: { proposalId, snapshotId: snapshot.id } };
     const place = { threadId, turnId, snapshotId: snapshot.id };
