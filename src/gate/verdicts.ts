@@ -54,14 +54,16 @@ export async function storeAnswers(
 
 /**
  * Questions that wait for a person: asked at the head of their thread and unanswered, or answered under a key that is gone.
- * A question of a branch that the thread has left (a fork, a second run) waits for nobody: it is not among them.
+ * A question of a branch that the thread has left (a fork, a second run) waits for nobody: it is not among them, nor is a
+ * question of another scope.
  */
 export async function openQuestions(
-  ports: Pick<GatePorts, "ledger" | "secret">,
+  ports: Pick<GatePorts, "config" | "ledger" | "secret">,
   shownCalls: ShownCalls,
   threadId?: string,
 ): Promise<OpenQuestion[]> {
-  const current = await ports.ledger.openRequests(threadId, { answered: true });
+  const all = await ports.ledger.openRequests(threadId, { answered: true });
+  const current = all.filter(({ request }) => request.scope === ports.config.scope);
   const heads = new Map<string, readonly ShownCall[] | undefined>();
   for (const { request } of current) {
     if (!heads.has(request.threadId)) heads.set(request.threadId, await shownCalls(request.threadId));

@@ -1,4 +1,4 @@
-// Records: the ledger as a host sees it. Questions can be answered and unknown outcomes settled here, outside any run;
+// Records: the ledger as a host sees it. Records of another scope do not exist here. Questions can be answered and unknown outcomes settled here, outside any run;
 // the thread goes on when it is run again.
 
 import type { PersonAnswer } from "../approval/index.js";
@@ -54,7 +54,8 @@ export interface Records {
 export function recordsOf(ports: ReportPorts, shownCalls: ShownCalls): Records {
   return {
     async operations(threadId) {
-      return (await ports.ledger.operations(checkedThreadId(threadId))).map((row) => toOperationItem(row, false));
+      const rows = await ports.ledger.operations(checkedThreadId(threadId));
+      return rows.filter(isOwn(ports)).map((row) => toOperationItem(row, false));
     },
     async requests(threadId) {
       if (threadId !== undefined) checkedThreadId(threadId);
@@ -63,7 +64,8 @@ export function recordsOf(ports: ReportPorts, shownCalls: ShownCalls): Records {
     },
     async unknowns(threadId) {
       if (threadId !== undefined) checkedThreadId(threadId);
-      return (await ports.ledger.unknowns(threadId)).map((row) => ({ ...toUnknownItem(row), threadId: row.threadId }));
+      const rows = (await ports.ledger.unknowns(threadId)).filter(isOwn(ports));
+      return rows.map((row) => ({ ...toUnknownItem(row), threadId: row.threadId }));
     },
     answer: (approvalId, answer, options = {}) =>
       answerOne(ports, shownCalls, approvalId, answer, options.approver ?? UNAUTHENTICATED),
@@ -75,7 +77,7 @@ export function recordsOf(ports: ReportPorts, shownCalls: ShownCalls): Records {
         ports.ledger.unknowns(),
       ]);
       const asked = new Set(open.map(({ row }) => row.threadId));
-      const inDoubt = new Set(unknown.map((row) => row.threadId));
+      const inDoubt = new Set(unknown.filter(isOwn(ports)).map((row) => row.threadId));
       return threads.map(({ threadId }) => ({
         threadId,
         status: inDoubt.has(threadId) ? "result_unknown" : asked.has(threadId) ? "awaiting_approval" : "done",
@@ -94,7 +96,7 @@ async function answerOne(
   mustBeHeard(ports, approver);
   const asked = await ports.ledger.request(approvalId);
   const row = asked && (await ports.ledger.row(asked.request.operationId));
-  if (!asked || !row) throw noApproval(approvalId);
+  if (!asked || !row || !isOwn(ports)(asked.request)) throw noApproval(approvalId);
   const { threadId, operationId } = asked.request;
   await refuseLeft(shownCalls, asked.verdict === undefined, threadId, operationId);
   const checked = checkedAnswer(ports, { asked, row }, answer);
@@ -189,6 +191,8 @@ async function resolveOne(
 ) {
   const by = options.by ?? UNAUTHENTICATED;
   mustBeHeard(ports, by);
+  const row = await ports.ledger.row(operationId);
+  if (row !== undefined && !isOwn(ports)(row)) throw noOperation(operationId);
   const result = await ports.ledger.resolve(operationId, type, {
     by,
     ...(options.note === undefined ? {} : { note: options.note }),
@@ -211,10 +215,15 @@ async function resolveOne(
         { data: { threadId: result.row.threadId } },
       );
     case "not_found":
-      throw new ToolgateError(
-        "not_found",
-        `there is no operation \`${operationId}\``,
-        "run `toolgate unknowns` to list those with an unknown outcome",
-      );
+      throw noOperation(operationId);
   }
+}
+
+function noOperation(operationId: string): ToolgateError {
+  const hint = "run `toolgate unknowns` to list those with an unknown outcome";
+  return new ToolgateError("not_found", `there is no operation \`${operationId}\``, hint);
+}
+
+function isOwn({ config }: ReportPorts): (record: { readonly scope: string }) => boolean {
+  return ({ scope }) => scope === config.scope;
 }

@@ -458,4 +458,46 @@ describe("approval", () => {
     }
     await asking.toolgate.ledger.answer(open, { type: "reject" }, { approver: "ada" });
   });
+
+  // A host of another scope listed the question with its arguments, and its yes ran the write.
+  test("questions, answers, outcomes and unknown writes of another scope do not exist", async () => {
+    b.onDisk();
+    const hostile = { calls: { act: { do: "silent" } } };
+    const config = {
+      mcpServers: { deploy: b.server("deploy"), hostile: b.server("hostile", { HOSTILE: JSON.stringify(hostile) }) },
+      permissions: { allow: ["mcp__hostile__act"], ask: ["mcp__deploy__trigger"] },
+      tools: { mcp__hostile__act: { timeoutMs: 200 } },
+      lateAnswerMs: 0,
+    };
+    const host = (scope: string, call: object) =>
+      b.start({ config: { ...config, scope }, steps: [{ calls: [call] } as Steps[number], DONE] });
+    const alice = await host("alice", trigger("a", "c1"));
+    const acting = await host("alice", { name: "mcp__hostile__act", args: {}, id: "c2" });
+    const bob = (await b.start({ config: { ...config, scope: "bob" } })).toolgate.ledger;
+    const approvalId = asked(await alice.ask("deploy", "t1"))[0]?.approvalId as string;
+    const unknown = (await acting.ask("act", "t2")).report.unknowns[0]?.operationId as string;
+
+    for (const threadId of ["t1", "t2", undefined]) {
+      expect([await bob.requests(threadId), await bob.unknowns(threadId)]).toEqual([[], []]);
+    }
+    expect([await bob.operations("t1"), await bob.operations("t2")]).toEqual([[], []]);
+    expect((await bob.threads()).map(({ status }) => status)).toEqual(["done", "done"]);
+    for (const answer of [
+      { type: "approve" },
+      { type: "reject" },
+      { type: "edit", arguments: { environment: "b" } },
+    ] as const) {
+      const told = bob.answer(approvalId, answer, { approver: "bob" });
+      await expect(told).rejects.toMatchObject({ code: "not_found", data: {} });
+    }
+    for (const type of ["happened", "did_not_happen", "leave"] as const) {
+      await expect(bob.resolve(unknown, type, { by: "bob" })).rejects.toMatchObject({ code: "not_found" });
+    }
+    const before = effects();
+    expect(await alice.toolgate.ledger.requests("t1")).toHaveLength(1);
+    expect(await alice.toolgate.ledger.unknowns("t2")).toHaveLength(1);
+    await alice.toolgate.ledger.answer(approvalId, { type: "approve" }, { approver: "alice" });
+    await alice.ask(undefined, "t1");
+    expect(effects()).toBe(before + 1);
+  });
 });
