@@ -90,7 +90,7 @@ export function checkTool(
   const input = inputProblem(covered.inputSchema, rules, foreign === undefined);
   if (input !== undefined) return refuse(`input schema: ${input}`);
   const output = covered.outputSchema ?? undefined;
-  const outputFault = output === undefined ? undefined : examine(output, limits, foreign === undefined);
+  const outputFault = output === undefined ? undefined : outputProblem(output, rules, foreign === undefined);
   if (foreign !== undefined) return refuse(`it is no plain JSON: ${foreign}`);
 
   const copy = coveredOf(JSON.parse(text) as JsonObject);
@@ -185,6 +185,14 @@ function inputProblem(schema: unknown, { limits, protocol }: ToolRules, plain: b
     if (more !== undefined) return more;
   }
   return protocol !== undefined && protocol >= HEADERS_SINCE ? headerProblem(schema) : undefined;
+}
+
+/** Spec 2025-11-25, server/tools, "Output Schema": structured content is an object, which no other schema would take. */
+function outputProblem(schema: unknown, { limits }: ToolRules, plain: boolean): { readonly text: string } | undefined {
+  const problem = examine(schema, limits, plain);
+  if (problem !== undefined || !isObject(schema)) return problem;
+  const types = [own(schema, "type") ?? "object"].flat();
+  return types.includes("object") ? undefined : { text: "its root is not of type `object`" };
 }
 
 function refuse(reason: string): CheckedTool {

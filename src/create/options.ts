@@ -20,7 +20,7 @@ export interface ToolgateOptions {
   /** The host's own tools, offered beside the servers'. */
   readonly tools?: readonly StructuredToolInterface[];
   /**
-   * Who answers questions in a run. **Contract:** may throw or return undefined; then nobody is identified. It must not
+   * Who answers questions in a run. **Contract:** synchronous; may throw or return undefined; then nobody is identified. It must not
    * believe what a client can write: `configurable`, `context` and headers, unless the host's own server wrote them.
    * `"langgraph-auth"` is the host's word that LangGraph's server has `auth` set up and stamps `langgraph_auth_user`.
    * @default the configuration's `approvals.identity`; without it nobody is identified

@@ -154,9 +154,12 @@ function identifyBy(identify: ToolgateOptions["identify"]): (runtime: LangGraphR
   return identify === "langgraph-auth" ? authenticatedUser : identify;
 }
 
-/** Who LangGraph's server stamped on the run. */
+/** Whom LangGraph's server stamps on a request that says it comes from Studio, unless `auth.disable_studio_auth` is set. */
+const STUDIO_USER = "langgraph-studio-user";
+
+/** Who LangGraph's server stamped on the run. A header alone makes somebody Studio's user, so that one is nobody. */
 function authenticatedUser(runtime: LangGraphRunnableConfig): string | undefined {
   const user = (runtime.configurable as { langgraph_auth_user?: { identity?: unknown } } | undefined)
     ?.langgraph_auth_user;
-  return typeof user?.identity === "string" ? user.identity : undefined;
+  return typeof user?.identity === "string" && user.identity !== STUDIO_USER ? user.identity : undefined;
 }

@@ -75,7 +75,10 @@ export function classify(evidence: CallEvidence, terms: Terms, findings: Finding
   // classify-3, in this order
   if (evidence.tooLarge) return doubt("too_large", "the result is larger than this host takes");
   if ("error" in evidence.response) {
-    return serverError(`the server answered with an error: ${evidence.response.error.message}`, terms, settle);
+    const message = `the server answered with an error: ${evidence.response.error.message}`;
+    // Under an error status it may be a gateway's word, which the host did not vouch for.
+    const vouched = evidence.httpStatus === undefined ? terms : ({ ...terms, errors: "conservative" } as const);
+    return serverError(message, vouched, settle);
   }
   const { result } = evidence.response;
   if (findings.limit !== undefined) return doubt("too_large", findings.limit);

@@ -19,6 +19,11 @@ import type { GatePorts } from "./ports.js";
 /** Nobody in particular. */
 export const UNAUTHENTICATED = "unauthenticated";
 
+/** Whoever a host names, as somebody: text with something in it. Everything else, a promise too, is nobody in particular. */
+export function identified(who: unknown): string {
+  return typeof who === "string" && who.trim() !== "" ? who : UNAUTHENTICATED;
+}
+
 /**
  * Why somebody is not heard: the host takes answers and resolutions of known people only. The one rule for every way in
  * which a person speaks. Undefined where they are heard.

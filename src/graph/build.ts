@@ -39,7 +39,7 @@ export function buildGraph(ports: GraphPorts, checkpointer: BaseCheckpointSaver 
     .addConditionalEdges("result_unknown", route(afterResultUnknown), ["result_unknown", "model"]);
   narrow(graph, ROUTED_BY);
   const compiled = graph.compile({ name: "toolgate", ...(checkpointer ? { checkpointer } : {}) });
-  return held(compiled, ports, ["stateVersion"]).withConfig({
+  return held(compiled, ports).withConfig({
     recursionLimit: recursionLimit(ports.config.limits.modelRequests),
   });
 }
@@ -64,7 +64,7 @@ type Node = (state: GraphState, runtime: LangGraphRunnableConfig) => Promise<Gra
 function ours(node: Node): Node {
   return async (state, runtime) => {
     if (leaseOf(runtime)?.valid() === false) throw lapsed(threadOf(runtime));
-    if (state.stateVersion <= STATE_VERSION) return changesOf(state, await node(state, runtime));
+    if ((state.stateVersion ?? STATE_VERSION) <= STATE_VERSION) return changesOf(state, await node(state, runtime));
     throw new ToolgateError(
       "store_version",
       `this thread was saved by a later version of toolgate (state version ${state.stateVersion})`,

@@ -2,7 +2,7 @@
 
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import type { Run } from "../execution/ports.js";
-import { UNAUTHENTICATED } from "../gate/verdicts.js";
+import { identified, UNAUTHENTICATED } from "../gate/verdicts.js";
 import { checkpointStored } from "../langgraph/durability.js";
 import type { Lease } from "../langgraph/thread-lease.js";
 import type { GraphPorts } from "./ports.js";
@@ -17,7 +17,7 @@ export function threadOf(runtime: LangGraphRunnableConfig): string {
 /** Who answers in this run; `unauthenticated` when nobody is known. */
 export function whoAnswers(ports: GraphPorts, runtime: LangGraphRunnableConfig): string {
   try {
-    return ports.identify(runtime) || UNAUTHENTICATED;
+    return identified(ports.identify(runtime));
   } catch {
     return UNAUTHENTICATED;
   }

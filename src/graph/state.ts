@@ -39,7 +39,11 @@ export const State = new StateSchema({
   connected: last(z.array(z.string()).default([])),
   /** Why the last answer to a question was not taken; shown with the question. */
   note: last(z.string().default("")),
-  stateVersion: z.number().default(STATE_VERSION),
+  /** Only this code's own version is taken: a client that wrote a later one would make every host refuse the thread. */
+  stateVersion: new ReducedValue(z.number().default(STATE_VERSION), {
+    inputSchema: z.number(),
+    reducer: (before: number, after: number) => (after === STATE_VERSION ? after : before),
+  }),
 });
 
 export type GraphState = typeof State.State;

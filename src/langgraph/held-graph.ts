@@ -8,8 +8,6 @@
 //           claim still keeps two runs apart.
 //   held-5. A run saves checkpoints as long as the thread is its own (fenced-saver.ts), whichever checkpointer was put
 //           into the graph.
-//   held-7. What only the graph itself may write of its state is taken out of what comes from outside: a client that wrote a
-//           later version of the state into its thread would make every host refuse it.
 //   held-6. A run whose thread could not be given back durably fails with `store_failed`, because what it returned might
 //           not survive a loss of power.
 //
@@ -21,7 +19,7 @@ import {
   isCommand,
   type LangGraphRunnableConfig,
 } from "@langchain/langgraph";
-import { checkedThreadId, isObject, ToolgateError } from "../contracts/index.js";
+import { checkedThreadId, ToolgateError } from "../contracts/index.js";
 import { drained } from "./drain.js";
 import { type Saves, savesOf } from "./fenced-saver.js";
 import { type Lease, type LeasePorts, takeThread } from "./thread-lease.js";
@@ -39,15 +37,13 @@ interface Hold {
   readonly saves: Saves;
 }
 
+/** The holds that were made here: what a client sends under the same name is none. */
+const holds = new WeakSet<object>();
+
 /** Set by LangGraph, to a function, where a graph runs inside of another one: no client can send one. */
 const INSIDE = "__pregel_read";
 
 type Options = Partial<LangGraphRunnableConfig>;
-
-/** LangGraph's own shape of what `bulkUpdateState` is given. */
-interface Superstep {
-  readonly updates: readonly { readonly values?: unknown }[];
-}
 
 /** What of LangGraph's compiled graph is wrapped. `withConfig` makes another of the same class, so it stays wrapped. */
 interface Runs {
@@ -57,11 +53,11 @@ interface Runs {
   _streamIterator(input: unknown, options?: Options): AsyncGenerator<unknown>;
   getState(config: Options, options?: object): Promise<{ tasks: readonly { interrupts: readonly unknown[] }[] }>;
   getStateHistory(config: Options, options?: object): AsyncIterableIterator<unknown>;
-  bulkUpdateState(config: Options, supersteps: readonly Superstep[]): Promise<unknown>; // `updateState` calls it
+  bulkUpdateState(config: Options, supersteps: unknown): Promise<unknown>; // `updateState` calls it
 }
 
-/** The same graph, holding its threads. `own`: channels that nobody outside may write. (held-7) */
-export function held<G extends object>(graph: G, ports: HeldPorts, own: readonly string[] = []): G {
+/** The same graph, holding its threads. */
+export function held<G extends object>(graph: G, ports: HeldPorts): G {
   const Base = graph.constructor as new (fields: object) => Runs;
   class HeldGraph extends Base {
     override async *_streamIterator(input: unknown, options?: Options): AsyncGenerator<unknown> {
@@ -73,17 +69,19 @@ export function held<G extends object>(graph: G, ports: HeldPorts, own: readonly
         configurable: { ...options?.configurable, [HOLD]: hold },
       });
       if (typeof configurable[INSIDE] === "function") {
-        yield* run(withoutOwn(input, own), under(undefined)); // held-4
+        yield* run(input, under(undefined)); // held-4
         return;
       }
       const lease = await takeThread(ports, threadId); // held-1
       const saves = savesOf(threadId, lease, () => ports.after(0).elapsed);
+      const hold: Hold = { lease, saves };
+      holds.add(hold);
       yield* drained(
         async function* (this: HeldGraph) {
           let failure: { readonly error: unknown } | undefined;
           try {
             if (isCommand(input) && input.resume !== undefined) await this.#mustAsk(threadId, configurable); // held-2
-            yield* run(withoutOwn(input, own), under({ lease, saves }));
+            yield* run(input, under(hold));
           } catch (error) {
             failure = { error: inOurWords(error) };
           }
@@ -110,11 +108,8 @@ export function held<G extends object>(graph: G, ports: HeldPorts, own: readonly
       yield* super.getStateHistory(this.#checked(config), options);
     }
 
-    override async bulkUpdateState(config: Options, supersteps: readonly Superstep[]) {
-      return super.bulkUpdateState(
-        this.#checked(config),
-        supersteps.map((step) => updatesWithoutOwn(step, own)),
-      );
+    override async bulkUpdateState(config: Options, supersteps: unknown) {
+      return super.bulkUpdateState(this.#checked(config), supersteps);
     }
 
     /** A configuration as it came, or out of a run's stream: whoever looks or writes from outside does it under no run. */
@@ -135,24 +130,6 @@ export function held<G extends object>(graph: G, ports: HeldPorts, own: readonly
     }
   }
   return new HeldGraph({ ...graph }) as unknown as G;
-}
-
-/** An update as a client may give it, without what only the graph writes: an object, or pairs of a channel and a value. */
-function allowed(update: unknown, own: readonly string[]): unknown {
-  if (Array.isArray(update)) return update.filter((pair) => !(Array.isArray(pair) && own.includes(pair[0])));
-  if (!isObject(update) || isCommand(update)) return update;
-  return Object.fromEntries(Object.entries(update).filter(([channel]) => !own.includes(channel)));
-}
-
-function updatesWithoutOwn(step: Superstep, own: readonly string[]): Superstep {
-  if (!Array.isArray(step?.updates)) return step; // LangGraph says what is wrong with it
-  return { ...step, updates: step.updates.map((one) => ({ ...one, values: allowed(one.values, own) })) };
-}
-
-function withoutOwn(input: unknown, own: readonly string[]): unknown {
-  if (!isCommand(input)) return allowed(input, own);
-  if (input.update === undefined || input.update === null) return input;
-  return Object.assign(Object.create(Object.getPrototypeOf(input)), input, { update: allowed(input.update, own) });
 }
 
 /**
@@ -184,5 +161,6 @@ export function storedByRun(runtime: LangGraphRunnableConfig, checkpointId: stri
 }
 
 function holdIn(config: Options | undefined): Hold | undefined {
-  return (config?.configurable as Record<string, unknown> | undefined)?.[HOLD] as Hold | undefined;
+  const hold = (config?.configurable as Record<string, unknown> | undefined)?.[HOLD];
+  return typeof hold === "object" && hold !== null && holds.has(hold) ? (hold as Hold) : undefined;
 }

@@ -7,8 +7,10 @@
 //   listing-3. A list that comes again, to the byte, stays the same listing. So what is asked before each write costs little,
 //              and nothing is assembled anew.
 //   listing-5. What a claim compares is the newest list that is known, and never one of before a change that the server said.
-//   listing-4. Pages between which the server said that its list has changed are not put together: they are walked again.
+//   listing-4. Pages between which the server said that its list has changed are not put together: they are walked again,
+//              until the server says nothing or lists the same twice.
 
+import { isDeepStrictEqual } from "node:util";
 import type { AssessedTool, ServerListing } from "../catalog/index.js";
 import { type Digest, sha256, type WithheldTool } from "../contracts/index.js";
 import type { ServerConnection, Servers } from "../contracts/mcp-port.js";
@@ -106,6 +108,7 @@ export function createListings(deps: ListingsDeps): Listings {
 
   /** Walks the pages of a server, anew where it says in between that they have changed. (listing-4) */
   async function walk(connection: ServerConnection, begin: () => number) {
+    let before: readonly unknown[] | undefined;
     for (let walks = 1; ; walks++) {
       const generation = begin();
       const listed = await listServer(
@@ -113,17 +116,21 @@ export function createListings(deps: ListingsDeps): Listings {
         deps.limits,
       );
       const moved = !connection.closed && deps.servers.generation(connection.name) !== generation;
-      if (!moved || (listed.ok && listed.pages === 1)) return { listed, generation };
+      const settled = listed.ok && (listed.pages === 1 || isDeepStrictEqual(listed.tools, before));
+      if (!moved || settled) return { listed, generation };
+      before = listed.ok ? listed.tools : undefined;
       if (walks === WALKS) return { listed: { ok: false, problem: CHANGES } as const, generation };
     }
   }
 
   /** Lists a server until what it listed is what it would list now, as far as it says when that changes. (listing-5) */
   async function verify(name: string): Promise<Verified> {
+    let before: ServerListing | undefined;
     for (let walks = 1; walks <= WALKS; walks++) {
       const listing = await list(name);
       if (listing.status !== "connected") return { ok: false, problem: listing.problem ?? "it could not be listed" };
-      if (!isDue(name)) return current(name);
+      if (!isDue(name) || listing === before) return current(name); // some servers say so whenever they list
+      before = listing;
     }
     return { ok: false, problem: CHANGES };
   }

@@ -12,11 +12,11 @@ import {
   type UnknownItem,
 } from "../contracts/index.js";
 import {
+  identified,
   type OpenQuestion,
   openQuestions,
   type ShownCalls,
   storeAnswers,
-  UNAUTHENTICATED,
   unheard,
 } from "../gate/verdicts.js";
 import { toApprovalItem, toOperationItem, toUnknownItem } from "./items.js";
@@ -68,7 +68,7 @@ export function recordsOf(ports: ReportPorts, shownCalls: ShownCalls): Records {
       return rows.map((row) => ({ ...toUnknownItem(row), threadId: row.threadId }));
     },
     answer: (approvalId, answer, options = {}) =>
-      answerOne(ports, shownCalls, approvalId, answer, options.approver ?? UNAUTHENTICATED),
+      answerOne(ports, shownCalls, approvalId, answer, identified(options.approver)),
     resolve: (operationId, type, options = {}) => resolveOne(ports, operationId, type, options),
     async threads() {
       const [threads, open, unknown] = await Promise.all([
@@ -189,7 +189,7 @@ async function resolveOne(
   type: ResolutionType,
   options: { note?: string; by?: string },
 ) {
-  const by = options.by ?? UNAUTHENTICATED;
+  const by = identified(options.by);
   mustBeHeard(ports, by);
   const row = await ports.ledger.row(operationId);
   if (row !== undefined && !isOwn(ports)(row)) throw noOperation(operationId);

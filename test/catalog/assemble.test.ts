@@ -335,6 +335,7 @@ describe("what is withheld", () => {
     [{ type: "object", $ref: "https://example.org/s" }, "`$ref` at `/` leaves the schema: `https://example.org/s`"],
     ["none", "it is no object"],
     [{ type: "thing" }, "`type` at `/` names no JSON type"],
+    [{ type: "string" }, "its root is not of type `object`"],
     [{ $schema: "https://example.org/dialect" }, "its dialect is not read here: `https://example.org/dialect`"],
   ])("an output schema that cannot be used, %j, leaves the tool, unchecked", (outputSchema, problem) => {
     const snapshot = snapshotOf([listing("s", [tool("t", { outputSchema })])]);

@@ -124,6 +124,7 @@ describe("classify: what an answer means depends on where it came from (classify
     expect(seen(isError, honest)).toBe("failed tool_error");
     expect(seen(rpcError, honest)).toBe("rejected server");
     expect(seen(http(500), honest)).toBe("result_unknown server_error"); // it may be a gateway's word
+    expect(seen({ ...rpcError, httpStatus: 502 }, honest)).toBe("result_unknown server_error"); // as may this
     expect(seen(answered({ content: [], isError: "true" }), honest)).toBe("result_unknown malformed");
     expect(seen(answered({ structuredContent: { status: "ok" }, isError: "no" }), byStatus)).toBe(
       "result_unknown malformed",

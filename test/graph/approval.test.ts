@@ -411,6 +411,30 @@ describe("approval", () => {
     expect(request?.verdict?.approver).toBe("unauthenticated");
   });
 
+  // LangGraph's server stamps Studio's user on a request with nothing but a header; an async `identify` named everybody.
+  test.each([
+    ["Studio's user", "langgraph-auth" as const, { identity: "langgraph-studio-user" }],
+    ["an identity of spaces", "langgraph-auth" as const, { identity: " " }],
+    ["a promise", (async () => "ada") as never, undefined],
+    ["an object", (() => ({ id: "ada" })) as never, undefined],
+    ["a number", (() => 1) as never, undefined],
+  ])("%s is nobody", async (_what, identify, user) => {
+    const config = { approvals: { secret: "a-secret-for-tests-that-is-long-enough", requireIdentity: true } };
+    const agent = await start([{ calls: [trigger("a", "c1")] }, DONE], config, { identify });
+    const question = await agent.ask("deploy");
+    const run = { configurable: { thread_id: "t1", langgraph_auth_user: user } };
+    await agent.toolgate.graph.invoke(new Command({ resume: approve(question) }), run as never);
+    expect(effects()).toBe(0);
+    for (const approver of ["", " ", 0, {}, []] as never[]) {
+      const told = agent.toolgate.ledger.answer(
+        asked(question)[0]?.approvalId as string,
+        { type: "approve" },
+        { approver },
+      );
+      await expect(told).rejects.toMatchObject({ code: "invalid_answer" });
+    }
+  });
+
   test.each([{ identify: "langgraph-auth" as const }, {}])(
     "where the host says that LangGraph's server has auth, the caller is who it says: %j",
     async (options) => {

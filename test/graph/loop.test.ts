@@ -369,29 +369,40 @@ describe("unknown outcomes (G7)", () => {
 
 describe("what a client writes into a thread", () => {
   // A client wrote the version of a later release into its thread, and every host refused the thread from then on.
-  test.each(["updateState", "bulkUpdateState", "input", "command", "pairs"])(
-    "a version of the state from outside, by %s, stops nothing (held-7)",
-    async (door) => {
-      const agent = await start([DONE, { say: "Still here." }]);
-      await agent.ask("go");
-      const { graph } = agent.toolgate;
-      const later = { stateVersion: 99 };
-      const question = { messages: [{ role: "user", content: "and now?" }] };
-      const moves: Record<string, () => Promise<unknown>> = {
-        updateState: () => graph.updateState(thread, later as never, "discover"),
-        bulkUpdateState: () =>
-          graph.bulkUpdateState(thread, [{ updates: [{ values: later as never, asNode: "model" }] }]),
-        input: () => graph.invoke({ ...question, ...later } as never, thread),
-        command: () => graph.invoke(new Command({ update: later, goto: "model" } as never) as never, thread),
-        pairs: () =>
-          graph.invoke(new Command({ update: [["stateVersion", 99]], goto: "model" } as never) as never, thread),
-      };
-      await moves[door]?.().catch(() => undefined);
-      expect(((await agent.state()).values as { stateVersion: number }).stateVersion).toBe(1);
-      const turn = await agent.ask("and now?");
-      expect(turn.report.status).toBe("done");
-    },
-  );
+  test.each([
+    "updateState",
+    "bulkUpdateState",
+    "input",
+    "command",
+    "pairs",
+    "pairs of lists",
+    "a command as update",
+    "a copy",
+  ])("a version of the state from outside, by %s, stops nothing", async (door) => {
+    const agent = await start([DONE, { say: "Still here." }]);
+    await agent.ask("go");
+    const { graph } = agent.toolgate;
+    const later = { stateVersion: 99 };
+    const question = { messages: [{ role: "user", content: "and now?" }] };
+    const moves: Record<string, () => Promise<unknown>> = {
+      updateState: () => graph.updateState(thread, later as never, "discover"),
+      bulkUpdateState: () =>
+        graph.bulkUpdateState(thread, [{ updates: [{ values: later as never, asNode: "model" }] }]),
+      input: () => graph.invoke({ ...question, ...later } as never, thread),
+      command: () => graph.invoke(new Command({ update: later, goto: "model" } as never) as never, thread),
+      "pairs of lists": () =>
+        graph.invoke(new Command({ update: [[["stateVersion"], 99]], goto: "model" } as never) as never, thread),
+      "a command as update": () =>
+        graph.updateState(thread, new Command({ update: later } as never) as never, "observe"),
+      "a copy": () => graph.updateState(thread, [[later, "observe"]] as never, "__copy__"),
+      pairs: () =>
+        graph.invoke(new Command({ update: [["stateVersion", 99]], goto: "model" } as never) as never, thread),
+    };
+    await moves[door]?.().catch(() => undefined);
+    expect(((await agent.state()).values as { stateVersion: number }).stateVersion).toBe(1);
+    const turn = await agent.ask("and now?");
+    expect(turn.report.status).toBe("done");
+  });
 
   // A message said that a call of another thread had been unknown, and the model was told what had become of it.
   test("a message that names an operation of another thread learns nothing of it", async () => {

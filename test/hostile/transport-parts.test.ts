@@ -102,7 +102,15 @@ describe("a 401 that refuses the token (RFC 6750)", () => {
     ["bearer error=invalid_token", true],
     ['Bearer realm="a, b", error="invalid_token", error_description="expired"', true],
     ['Basic realm="x", Bearer realm="y", error="invalid\\_token"', true],
-    ["Negotiate abc==, Bearer error=invalid_token", false], // token68 is not read: the header says nothing
+    ["Negotiate abc==, Bearer error=invalid_token", true],
+    ['Digest realm="x", nonce="y",, Bearer error="invalid_token" ,', true],
+    // What only looks like a Bearer challenge.
+    ['Negotiate Bearer, error="invalid_token"', false],
+    ['Basic bearer, error="invalid_token"', false],
+    ['Basic Bearer error="invalid_token"', false],
+    ['Bearer error="invalid_token", error="insufficient_scope"', false],
+    ['Bearer error="invalid_token" Bearer error="x"', false],
+    ['error="invalid_token"', false],
     ["Bearer", false],
     ['Bearer resource_metadata="https://example.org/.well-known/oauth-protected-resource"', false],
     ['Bearer error="insufficient_scope"', false],

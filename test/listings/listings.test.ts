@@ -234,6 +234,16 @@ describe("a list that changes while its pages are read (listing-4)", () => {
     expect(asked).toHaveLength(6);
   });
 
+  it("is taken where it comes twice, although the server says that it has changed", async () => {
+    const { catalog, asked, changed, lists } = world({ a: [] });
+    lists.set("a", async (cursor?: string) => {
+      changed();
+      return (cursor === undefined ? { ...page([tool("one")]), nextCursor: "2" } : page([tool("two")])) as ListPage;
+    });
+    expect((await catalog.list("a")).status).toBe("connected");
+    expect(asked).toHaveLength(4);
+  });
+
   it("is not read for ever", async () => {
     const { catalog, asked } = moving(99);
     expect((await catalog.list("a")).problem).toBe("its list changed 3 times while it was read");
@@ -268,10 +278,21 @@ describe("what a claim compares (listing-5)", () => {
     const { catalog, asked, lists, changed } = world({ a: [] });
     lists.set("a", async () => {
       changed();
-      return page(many(1));
+      return page([tool("one", { description: `${asked.length}` })]);
     });
     expect(await catalog.verify("a")).toEqual({ ok: false, problem: "its list changed 3 times while it was read" });
     expect(asked).toHaveLength(3);
+  });
+
+  // A server announced a change whenever it was listed, and nothing of it could be written to any more.
+  it("is the list that comes twice, where the server says each time that it has changed", async () => {
+    const { catalog, asked, lists, changed } = world({ a: [] });
+    lists.set("a", async () => {
+      changed();
+      return page(many(1));
+    });
+    expect(await catalog.verify("a")).toEqual({ ok: true, digests: catalog.digests("a") });
+    expect(asked).toHaveLength(2);
   });
 
   // Another run had listed the server in between; nothing was due, and the definition of before counted.

@@ -128,6 +128,14 @@ describe("turned away: certainly not run, for reads and writes alike", () => {
     });
   }
 
+  // Node's fetch sends a request again by itself after 421: one call made two effects.
+  test("421 after the effect is one request and one effect", async () => {
+    const hostile = { calls: { act: { do: "status", status: 421, effect: true } } };
+    const agent = await start(hostile, [{ calls: [act("c1")] }, DONE]);
+    expect(outcomes(await agent.ask("go"))).toEqual(["c1 result_unknown server_error"]);
+    expect([effects(), posts().length]).toEqual([1, 1]);
+  });
+
   test("what was turned away was sent: the identical call is asked about", async () => {
     const hostile = { calls: { act: [{ do: "status", status: 307, location: "{{own}}" }, { do: "answer" }] } };
     const same = { name: "mcp__hostile__act", args: { text: "same" } };

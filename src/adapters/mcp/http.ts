@@ -33,7 +33,7 @@ export function observedFetch(observer: Observer, hooks: HttpHooks): Fetch {
     const weAborted = () => init?.signal?.aborted === true;
     let response: Response;
     try {
-      response = await fetch(url, { ...init, redirect: "manual" }); // http-1
+      response = await fetch(url, { ...(pending === undefined ? init : once(init)), redirect: "manual" }); // http-1, http-2
     } catch (error) {
       if (!weAborted()) failed(error, pending, hooks);
       throw error;
@@ -48,6 +48,24 @@ export function observedFetch(observer: Observer, hooks: HttpHooks): Fetch {
       if (isNotificationStream && !weAborted()) hooks.onStreamEnd();
     });
   };
+}
+
+/**
+ * The same request with a body that cannot be sent a second time: the fetch standard sends a request again by itself after
+ * 421, where its body can be read again (Fetch, "HTTP-network-or-cache fetch").
+ */
+function once(init: RequestInit | undefined): RequestInit {
+  if (typeof init?.body !== "string") return init ?? {};
+  const bytes = new TextEncoder().encode(init.body);
+  const headers = new Headers(init.headers);
+  headers.set("content-length", String(bytes.byteLength));
+  const body = new ReadableStream<Uint8Array>({
+    start(controller) {
+      controller.enqueue(bytes);
+      controller.close();
+    },
+  });
+  return { ...init, headers, body, duplex: "half" } as RequestInit;
 }
 
 function failed(error: unknown, pending: PendingRequest | undefined, hooks: HttpHooks): void {
@@ -71,9 +89,11 @@ async function failedAnswer(
 ): Promise<Response> {
   const { status } = response;
   const redirect = status >= 300 && status < 400;
-  const sessionGone = status === 404 && inSession;
-  const tokenRefused = status === 401 && refusesToken(response.headers.get("www-authenticate"));
   const text = (await readBody(response.body, ERROR_BODY_BYTES).catch(() => undefined))?.text ?? "";
+  const body = parsed(text);
+  const answers = pending !== undefined && observer.answers(pending, body);
+  const sessionGone = status === 404 && inSession && !answers; // an answer to the request is one within its session
+  const tokenRefused = status === 401 && refusesToken(response.headers.get("www-authenticate"));
   const problem = redirect
     ? `HTTP ${status}: redirects are not followed`
     : sessionGone
@@ -84,9 +104,7 @@ async function failedAnswer(
     pending.status(status, { ...(sessionGone ? { sessionGone } : {}), ...(tokenRefused ? { tokenRefused } : {}) }); // http-4
     // A JSON-RPC error in the body is the server's answer, unless the status alone says more. A result is none: it and the
     // status cannot both be true.
-    const body = parsed(text);
-    if (!redirect && status !== 401 && !sessionGone && isObject(body) && body["result"] === undefined)
-      observer.take(body);
+    if (!redirect && status !== 401 && isObject(body) && (body["result"] ?? null) === null) observer.take(body);
     pending.lose("error", problem);
   }
   if (redirect) throw new Error(problem);

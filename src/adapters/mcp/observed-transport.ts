@@ -131,9 +131,15 @@ export class Observer {
     return pending;
   }
 
-  /** Whether the SDK, which compares ids as numbers, would take this one for that of a pending call. */
+  /** Whether a message is an answer to this very request. */
+  answers(pending: PendingRequest, message: unknown): boolean {
+    return isObject(message) && message["method"] === undefined && this.#pending.get(message["id"]) === pending;
+  }
+
+  /** Whether the SDK, which compares ids as numbers, would take this one for that of a pending call; or it is no id at all. */
   #looksPending(id: unknown): boolean {
-    return [...this.#pending.keys()].some((own) => Number(own) === Number(id));
+    if (typeof id === "number" || id === null) return false;
+    return typeof id !== "string" || [...this.#pending.keys()].some((own) => Number(own) === Number(id));
   }
 }
 
