@@ -88,12 +88,11 @@ export function createListings(deps: ListingsDeps): Listings {
     const connected = await deps.servers.connect(name);
     if (!connected.ok) return failed(name, connected.problem);
     const { connection } = connected;
-    const walked = await walk(connection, () => {
+    const { listed, generation: walkedAt } = await walk(deps, connection, () => {
       const generation = deps.servers.generation(name); // before the listing: a change during it makes it due again
       onGeneration(generation);
       return generation;
     });
-    const { listed, generation } = walked;
     if (!listed.ok) return failed(name, listed.problem);
     const { protocol } = connection;
     const tools = await read({ name, protocol }, listed.tools);
@@ -102,58 +101,69 @@ export function createListings(deps: ListingsDeps): Listings {
     const raw = rawOf(tools);
     const same = last !== undefined && raw !== undefined && last.raw === raw && last.listing.protocol === protocol;
     const now = same ? last : { raw, ...listingOf(name, protocol, tools) }; // listing-3
-    held.set(name, { ...now, begun: mine, generation });
+    held.set(name, { ...now, begun: mine, generation: walkedAt });
     return now.listing;
   }
 
-  /** Walks the pages of a server, anew where it says in between that they have changed. (listing-4) */
-  async function walk(connection: ServerConnection, begin: () => number) {
-    let before: readonly unknown[] | undefined;
-    for (let walks = 1; ; walks++) {
-      const generation = begin();
-      const listed = await listServer(
-        (cursor) => connection.listPage(cursor, LIST_DEADLINE_MS, deps.limits.pageBytes),
-        deps.limits,
-      );
-      const moved = !connection.closed && deps.servers.generation(connection.name) !== generation;
-      const settled = listed.ok && (listed.pages === 1 || isDeepStrictEqual(listed.tools, before));
-      if (!moved || settled) return { listed, generation };
-      before = listed.ok ? listed.tools : undefined;
-      if (walks === WALKS) return { listed: { ok: false, problem: CHANGES } as const, generation };
-    }
-  }
+  const shared = sharing(deps.servers, list);
+  const last = (name: string) => held.get(name);
+  return {
+    list: (name) => list(name),
+    isDue,
+    last,
+    ...verifying({ list: (name) => list(name), isDue, last }, deps.steady),
+    current: async (name) => (isDue(name) ? undefined : held.get(name)?.listing) ?? shared(name),
+  };
+}
 
-  /** Lists a server until what it listed is what it would list now, as far as it says when that changes. (listing-5) */
+/** Walks the pages of a server, anew where it says in between that they have changed. (listing-4) */
+async function walk({ servers, limits }: ListingsDeps, connection: ServerConnection, begin: () => number) {
+  let before: readonly unknown[] | undefined;
+  for (let walks = 1; ; walks++) {
+    const generation = begin();
+    const listed = await listServer(
+      (cursor) => connection.listPage(cursor, LIST_DEADLINE_MS, limits.pageBytes),
+      limits,
+    );
+    const moved = !connection.closed && servers.generation(connection.name) !== generation;
+    const settled = listed.ok && (listed.pages === 1 || isDeepStrictEqual(listed.tools, before));
+    if (!moved || settled) return { listed, generation };
+    before = listed.ok ? listed.tools : undefined;
+    if (walks === WALKS) return { listed: { ok: false, problem: CHANGES } as const, generation };
+  }
+}
+
+/** What a claim compares: the newest list that is known, never one of before a change that the server said. (listing-5) */
+function verifying(
+  { list, isDue, last }: Pick<Listings, "isDue" | "last" | "list">,
+  steady: () => number,
+): Pick<Listings, "verify" | "verifyAhead"> {
+  const ahead = listsAhead<Verified>(steady);
+
   async function verify(name: string): Promise<Verified> {
     let before: ServerListing | undefined;
     for (let walks = 1; walks <= WALKS; walks++) {
       const listing = await list(name);
       if (listing.status !== "connected") return { ok: false, problem: listing.problem ?? "it could not be listed" };
-      if (!isDue(name) || listing === before) return current(name); // some servers say so whenever they list
+      if (!isDue(name) || listing === before) return newest(name); // some servers say so whenever they list
       before = listing;
     }
     return { ok: false, problem: CHANGES };
   }
 
-  /** What the server listed last, whoever asked for it: another list may have come since a claim's own. (listing-5) */
-  function current(name: string): Verified {
-    const digests = held.get(name)?.digests;
+  /** Another list may have come since a claim's own. */
+  function newest(name: string): Verified {
+    const digests = last(name)?.digests;
     return digests === undefined ? { ok: false, problem: "it could not be listed" } : { ok: true, digests };
   }
 
-  const ahead = listsAhead<Verified>(deps.steady);
-  const shared = sharing(deps.servers, list);
   return {
-    list: (name) => list(name),
-    isDue,
-    last: (name) => held.get(name),
     verifyAhead: (names, place) => ahead.begin(place, names, verify),
     verify: async (name, place) => {
       const before = place && (await ahead.take(place, name));
       if (before === undefined || (before.ok && isDue(name))) return verify(name);
-      return before.ok ? current(name) : before;
+      return before.ok ? newest(name) : before;
     },
-    current: async (name) => (isDue(name) ? undefined : held.get(name)?.listing) ?? shared(name),
   };
 }
 
