@@ -134,7 +134,7 @@ function callOf(
       case "closed":
         return settle({ ...SENT, how: "closed" }, meaning, "the connection was lost");
       case "http":
-        return settle({ ...SENT, how: "error", httpStatus: 401 }, meaning, "HTTP 401");
+        return settle({ ...SENT, how: "error", httpStatus: 401, tokenRefused: true }, meaning, "HTTP 401");
       case "nothing":
         return;
     }
