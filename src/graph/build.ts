@@ -53,7 +53,8 @@ const ROUTED_BY = {
   result_unknown: ["operations"],
 } as const;
 
-type Routed = Pick<GraphState, "operations">;
+/** What the edge behind a node is given. */
+type Seen<Node extends keyof typeof ROUTED_BY> = Pick<GraphState, (typeof ROUTED_BY)[Node][number]>;
 
 type Node = (state: GraphState, runtime: LangGraphRunnableConfig) => Promise<GraphUpdate> | GraphUpdate;
 
@@ -83,32 +84,32 @@ function afterModel(state: GraphState): "gate" | typeof END {
   return AIMessage.isInstance(last) && (last.tool_calls?.length ?? 0) > 0 ? "gate" : END;
 }
 
-function afterGate(state: Routed): "approval" | "execute" | "observe" {
+function afterGate(state: Seen<"gate">): "approval" | "execute" | "observe" {
   if (state.operations.some((view) => view.status === "asked")) return "approval";
   return state.operations.some((view) => view.status === "ready") ? "execute" : "observe";
 }
 
-function afterApproval(state: Routed): "approval" | "execute" {
+function afterApproval(state: Seen<"approval">): "approval" | "execute" {
   return state.operations.some((view) => view.status === "asked") ? "approval" : "execute";
 }
 
-function afterExecute(state: Routed): "approval" | "observe" {
+function afterExecute(state: Seen<"execute">): "approval" | "observe" {
   return state.operations.some((view) => view.status === "asked") ? "approval" : "observe";
 }
 
 /** Whether a write of this batch is unknown and nobody has said anything about it. */
-function openUnknown(state: Routed): boolean {
+function openUnknown(state: Pick<GraphState, "operations">): boolean {
   return state.operations.some((view) => view.effect === "write" && view.status === "result_unknown" && !view.left);
 }
 
 function afterObserve(ports: GraphPorts) {
-  return (state: Routed & Pick<GraphState, "connected" | "snapshot">): "result_unknown" | "discover" | "model" => {
+  return (state: Seen<"observe">): "result_unknown" | "discover" | "model" => {
     if (openUnknown(state)) return "result_unknown";
     const names = serversInUse(ports.config, state.connected);
     return ports.catalog.moved(state.snapshot?.id, names) ? "discover" : "model";
   };
 }
 
-function afterResultUnknown(state: Routed): "result_unknown" | "model" {
+function afterResultUnknown(state: Seen<"result_unknown">): "result_unknown" | "model" {
   return openUnknown(state) ? "result_unknown" : "model";
 }

@@ -12,7 +12,7 @@ export interface ListedFor {
   readonly proposalId: string | undefined;
 }
 
-export interface Ahead<Listed> {
+interface Ahead<Listed> {
   begin(place: ListedFor, names: readonly string[], list: (name: string) => Promise<Listed>): void;
   /** The list of a server that was begun, and counts. (ahead-1) */
   take(place: ListedFor, name: string): Promise<Listed> | undefined;

@@ -6,9 +6,9 @@
 //              something else since that request.
 //   listing-3. A list that comes again, to the byte, stays the same listing. So what is asked before each write costs little,
 //              and nothing is assembled anew.
-//   listing-5. What a claim compares is the newest list that is known, and never one of before a change that the server said.
 //   listing-4. Pages between which the server said that its list has changed are not put together: they are walked again,
 //              until the server says nothing or lists the same twice.
+//   listing-5. What a claim compares is the newest list that is known, and never one of before a change that the server said.
 
 import { isDeepStrictEqual } from "node:util";
 import type { AssessedTool, ServerListing } from "../catalog/index.js";
@@ -60,7 +60,7 @@ export interface Listings {
   verify(name: string, place?: ListedFor): Promise<Verified>;
 }
 
-export type Verified =
+type Verified =
   | { readonly ok: true; readonly digests: ReadonlyMap<string, Digest> }
   | { readonly ok: false; readonly problem: string };
 

@@ -34,15 +34,15 @@ export function refusesToken(header: string | null): boolean {
 function partsOf(header: string): string[] {
   const parts: string[] = [];
   let [from, quoted] = [0, false];
-  for (let at = 0; at <= header.length; at++) {
+  for (let at = 0; at < header.length; at++) {
     const char = header[at];
     if (quoted && char === "\\") at += 1;
     else if (char === '"') quoted = !quoted;
-    else if (at >= header.length || (char === "," && !quoted)) {
-      parts.push(header.slice(from, at).trim());
+    else if (char === "," && !quoted) {
+      parts.push(header.slice(from, at));
       from = at + 1;
     }
   }
-  if (from <= header.length) parts.push(header.slice(from).trim()); // a quoted string that never ends fits no part
-  return parts.filter((part) => part !== "");
+  parts.push(header.slice(from)); // a quoted string that never ends fits no part
+  return parts.map((part) => part.trim()).filter((part) => part !== "");
 }

@@ -7,9 +7,9 @@
 //   observe-1. One call sends at most one request: a second send under one pending request is refused.
 //   observe-2. toolgate keeps the raw response. The SDK is handed an empty one under the same id, so that it has nothing to
 //              validate, lose, change or send again.
+//   observe-3. `maySend` is asked in the same tick in which the transport is told to send.
 //   observe-4. An answer belongs to a request by the type and the value of its id (JSON-RPC 2.0, section 5). One whose id only
 //              looks like that of a call goes nowhere: the SDK would take it for the call's.
-//   observe-3. `maySend` is asked in the same tick in which the transport is told to send.
 
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Transport } from "@modelcontextprotocol/client";
