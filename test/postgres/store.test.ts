@@ -611,7 +611,7 @@ describe("cost", () => {
 
   /** 3,000 threads of ten settled writes each, with what belongs to them. */
   const FILL = `
-    INSERT INTO toolgate_threads (thread, name, version, recent, last_at, last_seq)
+    INSERT INTO toolgate_threads (thread, key, version, recent, last_at, last_seq)
       SELECT 'f' || t, '"f' || t || '"', 1, '{}', 1, 10 FROM generate_series(1, 3000) t;
     INSERT INTO toolgate_turns SELECT 'f' || t, 'turn', 1, 1, 1, 1, false, false FROM generate_series(1, 3000) t;
     INSERT INTO toolgate_operations (id, thread, turn, proposal, arguments, identical, body, state, effect, status,

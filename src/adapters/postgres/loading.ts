@@ -124,7 +124,7 @@ function now(): string {
 function headers(where: string): string {
   const data =
     "json_build_object('version', version, 'recent', recent, 'lastAt', last_at, 'lastSeq', last_seq, 'until', holder_until)";
-  return `${part("thread", { n: "n", body: "name", extra: "holder", data })} FROM toolgate_threads WHERE ${where}`;
+  return `${part("thread", { n: "n", body: "key", extra: "holder", data })} FROM toolgate_threads WHERE ${where}`;
 }
 
 function rows(where: string): string {
@@ -162,5 +162,5 @@ function snapshot(where: string): string {
 
 function listed(): string {
   const data = "json_build_object('lastAt', last_at)";
-  return `${part("listed", { n: "n", body: "name", data })} FROM toolgate_threads`;
+  return `${part("listed", { n: "n", body: "key", data })} FROM toolgate_threads`;
 }

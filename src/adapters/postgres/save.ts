@@ -29,7 +29,7 @@ const HELD = `held AS MATERIALIZED (
   SELECT threads.thread FROM toolgate_threads threads JOIN t ON t.thread = threads.thread AND t.version = threads.version
   WHERE threads.thread = ANY(ARRAY(SELECT thread FROM t)) ORDER BY threads.thread FOR UPDATE OF threads)`;
 
-const THREADS = `t AS MATERIALIZED (SELECT * FROM json_to_recordset($1::json) AS t(thread text, name text, version bigint,
+const THREADS = `t AS MATERIALIZED (SELECT * FROM json_to_recordset($1::json) AS t(thread text, key text, version bigint,
   last_at float8, last_seq bigint, holder text, holder_key text, holder_until float8))`;
 
 const THREADS_CHANGED = `threads_changed AS (UPDATE toolgate_threads threads SET version = threads.version + 1,
@@ -39,8 +39,8 @@ const THREADS_CHANGED = `threads_changed AS (UPDATE toolgate_threads threads SET
   WHERE threads.thread = t.thread AND t.version > 0 AND threads.thread = ANY(ARRAY(SELECT thread FROM t)))`;
 
 const THREADS_NEW = `threads_new AS (INSERT INTO toolgate_threads
-  (thread, name, version, recent, last_at, last_seq, holder, holder_key, holder_until)
-  SELECT thread, name, 1, ARRAY[$2::text], last_at, last_seq, holder, holder_key, holder_until
+  (thread, key, version, recent, last_at, last_seq, holder, holder_key, holder_until)
+  SELECT thread, key, 1, ARRAY[$2::text], last_at, last_seq, holder, holder_key, holder_until
   FROM t, go WHERE version = 0)`;
 
 const CHANGING = [
@@ -160,7 +160,7 @@ function clockToStore(image: Image, { clock: moment }: Changes) {
 function threadCells(threadId: string, { version, lastAt, lastSeq, holder }: Header) {
   return {
     thread: key(threadId),
-    name: JSON.stringify(threadId),
+    key: JSON.stringify(threadId),
     version,
     last_at: lastAt,
     last_seq: lastSeq,

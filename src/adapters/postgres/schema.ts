@@ -3,6 +3,7 @@
 //   postgres-schema-1. Hosts that start at the same time migrate one after the other, under an advisory lock. None waits in the
 //                      database for the lock: it asks again. A host that stops while it holds the lock loses it after `IDLE_MS`.
 //   postgres-schema-2. A database that a later version wrote is refused before anything in it is changed.
+//   postgres-schema-3. A host that is connected while a later version migrates stores nothing any more.
 //
 // `toolgate_migrations` names the versions applied. A migration, once released, never changes; each is applied whole or not
 // at all. Nouns are JSON text in `body`; beside it are the columns that they are found by, and those that change more often.
@@ -105,6 +106,15 @@ const MIGRATIONS: readonly string[] = [
 
   CREATE TABLE toolgate_bodies (sha256 bytea PRIMARY KEY, coding text NOT NULL, body bytea NOT NULL);
   CREATE TABLE toolgate_results (ref bytea PRIMARY KEY, thread text NOT NULL, sha256 bytea NOT NULL);
+  `,
+  // The column is renamed, so that a host of an older version that is still connected is refused by the database from now
+  // on, whatever it asks (postgres-schema-3). Leases are counted on the machine's own clock, too. Threads carry their seals.
+  `
+  ALTER TABLE toolgate_threads RENAME COLUMN name TO key;
+  ALTER TABLE toolgate_threads ADD COLUMN scope text;
+  ALTER TABLE toolgate_threads ADD COLUMN holder_steady float8;
+  ALTER TABLE toolgate_threads ADD COLUMN head text;
+  ALTER TABLE toolgate_operations ADD COLUMN lease_steady float8;
   `,
 ];
 

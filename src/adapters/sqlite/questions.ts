@@ -9,7 +9,7 @@ const CELLS = `
   questions.approval_id, questions.why, questions.seen, questions.injects, questions.expires_at, questions.made_elapsed,
   questions.verdict, questions.verdict_at, questions.answered_elapsed, questions.consumed, questions.tool_digest AS question_tool_digest,
   questions.created_at AS question_created_at, operations.id AS operation_id, operations.scope,
-  operations.arguments_digest, threads.thread_id`;
+  operations.arguments_digest, threads.key AS thread_id`;
 
 export function questionTables(sql: Sql): QuestionTables {
   const select = (where: string) =>
@@ -39,7 +39,7 @@ export function questionTables(sql: Sql): QuestionTables {
        AND questions.n = (SELECT max(n) FROM questions WHERE operation = operations.n) ORDER BY +operations.n`,
     );
   const openOfAll = open("");
-  const openOfThread = open("AND operations.thread = (SELECT n FROM threads WHERE thread_id = ?)");
+  const openOfThread = open("AND operations.thread = (SELECT n FROM threads WHERE key = ?)");
   const one = (record: Record_ | undefined) => record && toQuestion(record);
 
   return {

@@ -5,7 +5,7 @@ import type { RowTables } from "../../ledger/tables.js";
 import { changingCells, identityCells, type Record_, toCell, toRow } from "./codec.js";
 import type { Sql } from "./statements.js";
 
-export const ROW_CELLS = "operations.*, threads.thread_id, turns.turn_id, owners.body AS owner_body";
+export const ROW_CELLS = "operations.*, threads.key AS thread_id, turns.turn_id, owners.body AS owner_body";
 export const ROW_JOINS = `
   JOIN threads ON threads.n = operations.thread
   JOIN turns ON turns.n = operations.turn
@@ -13,9 +13,9 @@ export const ROW_JOINS = `
 
 export function rowTables(sql: Sql): RowTables {
   const select = (where: string) => sql.prepare(`SELECT ${ROW_CELLS} FROM operations ${ROW_JOINS} WHERE ${where}`);
-  const ofThread = "operations.thread = (SELECT n FROM threads WHERE thread_id = ?)";
+  const ofThread = "operations.thread = (SELECT n FROM threads WHERE key = ?)";
   const ofTurn =
-    "operations.turn = (SELECT turns.n FROM turns JOIN threads ON threads.n = turns.thread WHERE thread_id = ? AND turn_id = ?)";
+    "operations.turn = (SELECT turns.n FROM turns JOIN threads ON threads.n = turns.thread WHERE threads.key = ? AND turn_id = ?)";
   const inOrder = "ORDER BY operations.n";
   const sorted = "ORDER BY +operations.n"; // few of many: found by their index, then sorted, not met in a walk of all
   const unknown = "operations.status = 'result_unknown' AND +operations.effect = 'write'"; // by the index on status
@@ -24,7 +24,7 @@ export function rowTables(sql: Sql): RowTables {
   const byId = select("operations.id = ?");
   const byProposal = select(`operations.proposal_id = ? ${inOrder}`);
   const byThread = select(
-    `operations.turn IN (SELECT turns.n FROM turns JOIN threads ON threads.n = turns.thread WHERE thread_id = ?) ${inOrder}`,
+    `operations.turn IN (SELECT turns.n FROM turns JOIN threads ON threads.n = turns.thread WHERE threads.key = ?) ${inOrder}`,
   );
   const byTurn = select(`${ofTurn} ${inOrder}`);
   const dispatchingOfThread = select(`${dispatching} AND ${ofThread} ${inOrder}`);

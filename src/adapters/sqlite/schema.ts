@@ -1,6 +1,7 @@
 // Schema: what toolgate keeps in SQLite, as versioned migrations. The ledger and the result store share one file.
 //
 //   sqlite-schema-1. A file that a later version wrote is refused before anything is read from it.
+//   sqlite-schema-2. A process that has the file open while a later version migrates it stores nothing in it any more.
 //
 // `PRAGMA user_version` is the number of migrations applied. A migration, once released, never changes. Threads, turns, owners
 // and tool lists are kept once and named by number; digests are 32 bytes, not 64 characters.
@@ -117,6 +118,17 @@ const MIGRATIONS: readonly string[] = [
   `ALTER TABLE threads ADD COLUMN holder INTEGER;
    ALTER TABLE threads ADD COLUMN holder_until REAL;
    CREATE INDEX threads_held ON threads (holder) WHERE holder IS NOT NULL;`,
+  // Threads are kept by their key. The column is renamed, so that a process of an older version that still has the file
+  // open is refused by SQLite from now on, whatever it asks (sqlite-schema-2). Leases are counted on the machine's own
+  // clock, too. A question may name where its call goes. Rows and threads carry their seals.
+  `ALTER TABLE threads RENAME COLUMN thread_id TO key;
+   ALTER TABLE threads ADD COLUMN scope;
+   ALTER TABLE threads ADD COLUMN holder_steady REAL;
+   ALTER TABLE threads ADD COLUMN head TEXT;
+   ALTER TABLE operations ADD COLUMN lease_steady REAL;
+   ALTER TABLE operations ADD COLUMN acts_until REAL;
+   ALTER TABLE operations ADD COLUMN seal TEXT;
+   ALTER TABLE questions ADD COLUMN destination TEXT;`,
 ];
 
 /** The version this code reads and writes. */

@@ -40,7 +40,7 @@ export function statements(db: Database): Sql {
       return Number(find.one(...cells)?.n);
     };
   };
-  const thread = numbered("threads", ["thread_id"]);
+  const thread = numbered("threads", ["key"]);
   const turn = numbered("turns", ["thread", "turn_id"]);
   const owner = numbered("owners", ["body"]);
   const toolList = numbered("tool_lists", ["digest"], ["body"]);

@@ -33,16 +33,16 @@ function clockTables(sql: Sql): Pick<Tables, "clock" | "setClock"> {
 function threadTables(
   sql: Sql,
 ): Pick<Tables, "threads" | "touch" | "nextSeq" | "holder" | "setHolder" | "turn" | "addToTurn"> {
-  const threads = sql.prepare("SELECT thread_id, last_at FROM threads ORDER BY last_at DESC, n DESC");
+  const threads = sql.prepare("SELECT key, last_at FROM threads ORDER BY last_at DESC, n DESC");
   const touch = sql.prepare("UPDATE threads SET last_at = ? WHERE n = ?");
   const count = sql.prepare("UPDATE threads SET last_seq = last_seq + 1 WHERE n = ?");
   const lastSeq = sql.prepare("SELECT last_seq FROM threads WHERE n = ?");
   const holder = sql.prepare(
-    "SELECT owners.body, threads.holder_until FROM threads JOIN owners ON owners.n = threads.holder WHERE thread_id = ?",
+    "SELECT owners.body, threads.holder_until FROM threads JOIN owners ON owners.n = threads.holder WHERE threads.key = ?",
   );
   const setHolder = sql.prepare("UPDATE threads SET holder = ?, holder_until = ? WHERE n = ?");
   const turn = sql.prepare(
-    "SELECT turns.* FROM turns JOIN threads ON threads.n = turns.thread WHERE thread_id = ? AND turn_id = ?",
+    "SELECT turns.* FROM turns JOIN threads ON threads.n = turns.thread WHERE threads.key = ? AND turn_id = ?",
   );
   const add = sql.prepare(
     `UPDATE turns SET model_requests = model_requests + ?, calls = calls + ?, writes = writes + ?,
@@ -50,7 +50,7 @@ function threadTables(
   );
   return {
     threads: () =>
-      threads.all().map((record) => ({ threadId: fromCell(record.thread_id), lastAt: Number(record.last_at) })),
+      threads.all().map((record) => ({ threadId: fromCell(record.key), lastAt: Number(record.last_at) })),
     touch: (threadId, at) => {
       touch.run(at, sql.thread(threadId));
     },
@@ -101,13 +101,13 @@ function modelTables(
   );
   const joins = "JOIN turns ON turns.n = model_requests.turn JOIN threads ON threads.n = turns.thread";
   const ofTurn = sql.prepare(
-    `SELECT model_requests.*, turns.turn_id, threads.thread_id, tool_lists.body AS tool_list FROM model_requests ${joins}
+    `SELECT model_requests.*, turns.turn_id, threads.key AS thread_id, tool_lists.body AS tool_list FROM model_requests ${joins}
      JOIN tool_lists ON tool_lists.n = model_requests.tools
-     WHERE thread_id = ? AND turn_id = ? ORDER BY model_requests.n`,
+     WHERE threads.key = ? AND turn_id = ? ORDER BY model_requests.n`,
   );
   // Without the list of tools: a proposal is read at every step, and a catalog may be large.
   const byProposal = sql.prepare(
-    `SELECT model_requests.*, turns.turn_id, threads.thread_id FROM model_requests ${joins} WHERE proposal_id = ?`,
+    `SELECT model_requests.*, turns.turn_id, threads.key AS thread_id FROM model_requests ${joins} WHERE proposal_id = ?`,
   );
   return {
     addSnapshot: (body) => {
