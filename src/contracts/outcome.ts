@@ -52,6 +52,8 @@ export const SettledReason = z.enum([
   "malformed",
   /** The process that sent it is gone without a record of the answer. */
   "host_gone",
+  /** The store's record of it was changed by another hand, and a person accepted what stands. */
+  "store_tampered",
   /** A person said what happened. */
   "resolved",
   /** A read-back the host declared told what happened. */

@@ -2,12 +2,14 @@
 //
 // Each method names what its rule looks at (read-set.ts), the rule, and what the change must survive (ledger-7).
 
+import { accept, mustBeWhole, sealThread } from "./accept.js";
 import { begin, claim } from "./claim.js";
 import { advance, later, type Moment } from "./clock.js";
 import type { Ledger, LedgerDeps, LookPlan } from "./port.js";
 import { propose } from "./propose.js";
 import { answer, ask, asked, openRequests } from "./question.js";
 import * as readSets from "./read-set.js";
+import { NO_HEAD, type Sealer, sealerOf, sealing } from "./sealing.js";
 import { readBack, refuse, resolve, settle, settleLate, unknowns } from "./settle.js";
 import { look, standing } from "./standing.js";
 import { OutsideReadSet, type ReadSet, type Store, type Survives, type Tables } from "./tables.js";
@@ -31,10 +33,15 @@ const LOOKS = 5;
 
 type Methods<Name extends keyof Ledger> = Pick<Ledger, Name>;
 
-function threadMethods(store: Store, { read, write }: Transactions): Methods<"enter" | "leave" | "renew" | "threads"> {
+function threadMethods(
+  store: Store,
+  { read, write }: Transactions,
+): Methods<"enter" | "verify" | "accept" | "leave" | "renew" | "threads"> {
   return {
     enter: (threadId, owner, leaseMs) =>
-      write("kill", readSets.thread(threadId), (tx) => enter(tx, threadId, owner, leaseMs)),
+      write("kill", readSets.enter(threadId), (tx) => enter(tx, threadId, owner, leaseMs)),
+    verify: (threadId) => read(readSets.enter(threadId), (tx) => mustBeWhole(tx, threadId)),
+    accept: (threadId, said) => write("power-loss", readSets.wholeThread(threadId), (tx) => accept(tx, threadId, said)),
     leave: (threadId, owner) => write("power-loss", readSets.thread(threadId), (tx) => leave(tx, threadId, owner)),
     renew: (owner, leaseMs) =>
       store.renew
@@ -121,9 +128,19 @@ function callMethods({
     begin: (operationId, fence) =>
       write("power-loss", readSets.begin(operationId), (tx) => begin(tx, operationId, fence)),
     settle: (settlement) =>
-      write("power-loss", readSets.operation(settlement.operationId), (tx) => settle(tx, settlement)),
+      write(
+        "power-loss",
+        readSets.operation(settlement.operationId),
+        (tx) => settle(tx, settlement),
+        "whatever stands",
+      ),
     settleLate: (settlement) =>
-      write("power-loss", readSets.operation(settlement.operationId), (tx) => settleLate(tx, settlement)),
+      write(
+        "power-loss",
+        readSets.operation(settlement.operationId),
+        (tx) => settleLate(tx, settlement),
+        "whatever stands",
+      ),
     readBack: (operationId, found) =>
       write("power-loss", readSets.operation(operationId), (tx) => readBack(tx, operationId, found)),
     refuse: async (refusals, run) =>
@@ -139,23 +156,28 @@ function callMethods({
   };
 }
 
+/** What becomes of a change of a row that another hand changed. What came of a call is stored whatever became of its row. */
+type Broken = "refused" | "whatever stands";
+
 interface Transactions {
   read<T>(readSet: () => ReadSet, rule: (tx: Transaction) => T): Promise<T>;
-  write<T>(survives: Survives, readSet: () => ReadSet, rule: (tx: Transaction) => T): Promise<T>;
+  write<T>(survives: Survives, readSet: () => ReadSet, rule: (tx: Transaction) => T, broken?: Broken): Promise<T>;
 }
 
 /** Rules are run on a transaction: the store's tables at a moment of the clock that cannot be turned back. */
 function transactionsOf(store: Store, deps: LedgerDeps): Transactions {
   let seen: Moment | undefined;
+  const sealer = deps.seals && sealerOf(deps.seals);
   const open = (tables: Tables): Transaction => {
     const at = tables.now ? tables.now() : deps.now();
     const stored = tables.clock();
     const ways = [seen, stored].flatMap((last) => (last === undefined ? [] : [advance(last, at)]));
     const moment = ways.length === 0 ? advance(undefined, at) : ways.reduce(later);
     seen = moment;
-    return { tables, moment, now: at, liveness: deps.liveness };
+    const seals = sealer && { sealer, kept: tables };
+    return { tables, moment, now: at, liveness: deps.liveness, seals };
   };
-  return {
+  const plainly: Transactions = {
     read: (readSet, rule) => store.read(readSet, (tables) => rule(open(tables))),
     write: (survives, readSet, rule) =>
       store.write(
@@ -168,4 +190,39 @@ function transactionsOf(store: Store, deps: LedgerDeps): Transactions {
         survives,
       ),
   };
+  return sealer === undefined ? plainly : sealed(plainly, sealer);
+}
+
+/** The same, with rows that are sealed as they change. (ledger-9) */
+function sealed(plainly: Transactions, sealer: Sealer): Transactions {
+  let whole: Promise<void> | undefined;
+  return {
+    read: plainly.read,
+    write: async (survives, readSet, rule, broken = "refused") => {
+      whole ??= sealStore(plainly, sealer).catch((error: unknown) => {
+        whole = undefined;
+        throw error;
+      });
+      await whole;
+      return plainly.write(survives, readSet, (tx) => {
+        const { tables, finish } = sealing(tx.tables, sealer, broken === "refused");
+        const result = rule({ ...tx, tables });
+        finish();
+        return result;
+      });
+    },
+  };
+}
+
+/** Seals what an earlier version left, once in the life of a store. */
+async function sealStore({ read, write }: Transactions, sealer: Sealer): Promise<void> {
+  const card = await read(readSets.card, ({ tables }) => tables.card());
+  if (card.seal !== undefined) return;
+  const threads = await read(readSets.list, ({ tables }) => tables.threads());
+  for (const { threadId } of threads) {
+    await write("kill", readSets.wholeThread(threadId), ({ tables }) => {
+      if (tables.head(threadId) === undefined) sealThread(tables, sealer, threadId);
+    });
+  }
+  await write("power-loss", readSets.card, ({ tables }) => tables.setCardSeal(sealer.sealHead(card.id, NO_HEAD)));
 }

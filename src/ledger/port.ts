@@ -16,6 +16,8 @@
 //             before it, also survives a loss of power. Where checkpoints are kept in another place than the ledger, so does
 //             what they name: `putSnapshot` always, and `propose` where it is told of no run or the store is told so.
 //   ledger-8. A thread is held by one run at a time. While it is, no other run proposes, asks, claims, begins or refuses in it.
+//   ledger-9. What another hand changed in a thread is noticed before anything is sent for it (sealing.ts). It stops that thread
+//             and no other.
 //
 // Every store passes `test/conformance/ledger.ts`. Times are epoch milliseconds of the store's clock where it has one,
 // of the host's elsewhere.
@@ -36,6 +38,7 @@ import type {
   ToolSnapshot,
   Verdict,
 } from "../contracts/index.js";
+import type { SealSecrets } from "./sealing.js";
 
 /** One model request of a turn, recorded when its response is in. */
 export interface ModelRequestRecord {
@@ -250,6 +253,12 @@ export type ResolveResult =
   | { readonly kind: "owner_alive"; readonly row: OperationRow }
   | { readonly kind: "not_found" };
 
+export type AcceptResult =
+  | { readonly kind: "accepted"; readonly unknown: readonly SettledRow[] }
+  /** A run that may live holds the thread. */
+  | { readonly kind: "busy"; readonly owner: Owner }
+  | { readonly kind: "not_found" };
+
 export interface Ledger {
   /** Stores a snapshot's body under its id, once. */
   putSnapshot(snapshot: ToolSnapshot): Promise<void>;
@@ -257,9 +266,20 @@ export interface Ledger {
 
   /**
    * Takes a thread for a run (ledger-8). What a gone owner left in it is fenced off: its claims lapse, its unsettled writes are
-   * `result_unknown`. Rejects with nothing else than the adapter's failures.
+   * `result_unknown`. Rejects with `store_tampered` and `secret_missing` (see `verify`) beside the adapter's failures.
    */
   enter(threadId: string, owner: Owner, leaseMs: number): Promise<EnterResult>;
+  /**
+   * Looks whether a thread's rows are those that were sealed: `enter` does, so this is for runs that take no thread. Throws
+   * `store_tampered` where they are not, and `secret_missing` where this host has no secret and the thread is sealed.
+   */
+  verify(threadId: string): Promise<void>;
+  /**
+   * Seals a thread anew that somebody has looked through after `store_tampered`. Writes that may have been sent, as far as
+   * its rows can still tell, are `result_unknown` from then on: those not settled, those whose own seal does not hold, and
+   * calls of its proposals that have no row.
+   */
+  accept(threadId: string, said: { readonly by: string; readonly note: string }): Promise<AcceptResult>;
   /** Gives the thread back. Of another's thread: nothing. */
   leave(threadId: string, owner: Owner): Promise<void>;
   /** Extends the lease of everything in flight under this owner. False: there is nothing, or another took it over. */
@@ -357,4 +377,6 @@ export interface LedgerDeps {
   /** Epoch milliseconds; asked only by stores without a clock of their own. */
   readonly now: () => number;
   readonly liveness: OwnerLiveness;
+  /** The secrets of the seals, where the host has one that outlives it. Without them nothing is sealed. */
+  readonly seals?: SealSecrets | undefined;
 }

@@ -25,6 +25,13 @@ export const snapshot =
 export const thread =
   (threadId: string): Reads =>
   () => ({ threads: [threadId] });
+export const enter =
+  (threadId: string): Reads =>
+  () => ({ threads: [threadId], seals: threadId });
+export const card: Reads = () => ({ card: true });
+export const wholeThread =
+  (threadId: string): Reads =>
+  () => ({ threads: [threadId], history: { threadId }, requests: { threadId }, seals: threadId });
 export const operation =
   (operationId: Digest): Reads =>
   () => ({ operations: [operationId] });

@@ -50,11 +50,15 @@ export interface ReadSet {
   readonly questions?: { readonly threadId?: string };
   /** Whether a model request is known. */
   readonly request?: string;
-  /** The model requests of a turn. */
-  readonly requests?: { readonly threadId: string; readonly turnId: string };
+  /** The model requests of a thread (of one turn). */
+  readonly requests?: { readonly threadId: string; readonly turnId?: string };
   readonly snapshot?: Digest;
   /** The list of all threads. */
   readonly list?: boolean;
+  /** A thread's head and what the seals of its rows are about. */
+  readonly seals?: string;
+  /** What is kept of the store as a whole. */
+  readonly card?: boolean;
 }
 
 /** A rule of the ledger: what it reads and changes is one transaction. **Contract:** pure but for the tables. */
@@ -122,6 +126,34 @@ export interface Question {
   readonly consumed: boolean;
 }
 
+/** What a seal is about, as the store finds rows by it. A row that is loaded has the same. */
+export interface SealedFacts extends Pick<OperationRow, "threadId" | "scope" | "state" | "sent" | "fence" | "attempt"> {
+  readonly id: Digest;
+  readonly argumentsDigest: Digest;
+  readonly effect: Operation["effect"];
+  readonly server: string | null;
+  readonly tool: string | null;
+  readonly status: string | null;
+  readonly reason: string | null;
+  readonly seq: number | null;
+  readonly seal: string | null;
+}
+
+/** What is kept of a store as a whole. */
+export interface StoreCard {
+  /** Tells one store from another. */
+  readonly id: string;
+  /** Present once its threads were sealed for the first time. */
+  readonly seal?: string;
+}
+
+/** Who sealed a thread anew after an edit of the store by another hand. */
+export interface Acceptance {
+  readonly by: string;
+  readonly at: number;
+  readonly note: string;
+}
+
 export interface Tables {
   /** The store's own clock, where it has one: epoch milliseconds. */
   now?(): number;
@@ -135,7 +167,8 @@ export interface Tables {
 
   /** False when the request id is known. A proposal id that is known keeps its first proposal. */
   addModelRequest(record: ModelRequestRecord): boolean;
-  modelRequests(threadId: string, turnId: string): ModelRequestRecord[];
+  /** Of a thread (of one turn), oldest first. */
+  modelRequests(threadId: string, turnId?: string): ModelRequestRecord[];
   proposal(proposalId: string): Proposal | undefined;
 
   row(operationId: Digest): OperationRow | undefined;
@@ -182,6 +215,15 @@ export interface Tables {
 
   threads(): { threadId: string; lastAt: number }[];
   touch(threadId: string, at: number): void;
+
+  card(): StoreCard;
+  setCardSeal(seal: string): void;
+  head(threadId: string): string | undefined;
+  setHead(threadId: string, head: string): void;
+  /** What a person said when the thread was sealed anew, the latest. */
+  setAccepted(threadId: string, said: Acceptance): void;
+  /** Of every row of a thread. */
+  seals(threadId: string): SealedFacts[];
 }
 
 /** The part of the tables that is about operations. */
@@ -200,6 +242,7 @@ export type RowTables = Pick<
   | "inHand"
   | "renew"
   | "rejectedByPerson"
+  | "seals"
 >;
 
 /** The part of the tables that is about questions and verdicts. */

@@ -6,6 +6,7 @@
 
 import type { Owner } from "../contracts/index.js";
 import { sameOwner } from "../contracts/index.js";
+import { mustBeWhole } from "./accept.js";
 import type { EnterResult } from "./port.js";
 import { heldByOther, sweepRows, type Transaction } from "./transaction.js";
 import { fenced, ownerGone } from "./transitions.js";
@@ -14,6 +15,7 @@ export function enter(tx: Transaction, threadId: string, owner: Owner, leaseMs: 
   const { tables, now } = tx;
   const other = heldByOther(tx, threadId, owner);
   if (other) return { kind: "busy", owner: other };
+  mustBeWhole(tx, threadId); // ledger-9
   sweepRows(tx, threadId, false); // thread-1: writes are unknown from now on
   for (const row of tables.inHand(threadId)) {
     if (ownerGone(row, tx)) tables.putRow(fenced(row));

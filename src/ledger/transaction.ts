@@ -16,12 +16,15 @@ import {
 } from "../contracts/index.js";
 import { type Moment, outlived } from "./clock.js";
 import { type Asked, runKey } from "./port.js";
+import type { Sealer } from "./sealing.js";
 import type { Holder, Question, Tables } from "./tables.js";
 import { lost, ownerGone, type Place, proposed, settled, type Watch } from "./transitions.js";
 
 export interface Transaction extends Watch {
   readonly tables: Tables;
   readonly moment: Moment;
+  /** Where rows are sealed: the tables as they are kept, for whoever looks at the seals themselves. */
+  readonly seals?: { readonly sealer: Sealer; readonly kept: Tables } | undefined;
 }
 
 /** Puts a row that is settled now, and what its thread and turn keep of it. */

@@ -41,7 +41,7 @@ export const TRANSITIONS: readonly { readonly from: RowStatus; readonly to: RowS
   { from: "dispatching", to: "failed", by: "settle" },
   { from: "dispatching", to: "rejected", by: "settle (the server says so), or answer to a read whose owner is gone" },
   { from: "dispatching", to: "unavailable", by: "settle, or sweep of a read whose owner is gone" },
-  { from: "dispatching", to: "result_unknown", by: "settle, or sweep of a write whose owner is gone" },
+  { from: "dispatching", to: "result_unknown", by: "settle, accept, or sweep of a write whose owner is gone" },
   { from: "dispatching", to: "claimed", by: "claim of a read whose owner is gone" },
   { from: "unavailable", to: "claimed", by: "claim, when it certainly was not run" },
   { from: "unavailable", to: "rejected", by: "answer (reject, edit)" },
@@ -49,6 +49,9 @@ export const TRANSITIONS: readonly { readonly from: RowStatus; readonly to: RowS
   { from: "result_unknown", to: "failed", by: "settleLate, readBack or resolve (did_not_happen)" },
   { from: "result_unknown", to: "rejected", by: "settleLate" },
   { from: "result_unknown", to: "unavailable", by: "settleLate" },
+  ...(["proposed", "claimed", "ok", "failed", "rejected", "unavailable"] as const).map(
+    (from) => ({ from, to: "result_unknown", by: "accept, of a record that another hand changed" }) as const,
+  ),
   { from: "result_unknown", to: "result_unknown", by: "settleLate, readBack or resolve (leave): more is known of it" },
 ];
 
@@ -138,7 +141,7 @@ export function claimed(
   row: OperationRow,
   claim: { readonly owner: Owner; readonly leaseUntil: number; readonly seq: number | undefined },
 ): ClaimedRow {
-  const { operation, threadId, scope, turnId, toolDigest, createdAt } = row;
+  const { operation, threadId, scope, turnId, toolDigest, createdAt, seal } = row;
   const seq = claim.seq ?? row.seq;
   return move(row, {
     operation,
@@ -154,6 +157,7 @@ export function claimed(
     attempt: row.attempt + 1,
     sent: false,
     ...(seq === undefined ? {} : { seq }),
+    ...(seal === undefined ? {} : { seal }),
   });
 }
 
@@ -187,6 +191,12 @@ export function lost(row: DispatchingRow, now: number, write = row.operation.eff
 /** A row that its owner can no longer change. */
 export function fenced<Row extends OperationRow>(row: Row): Row {
   return { ...row, fence: row.fence + 1 };
+}
+
+/** A write that may have been sent, whatever its changed record says: whoever had it in hand changes nothing any more. */
+export function doubted(row: OperationRow, outcome: Outcome, now: number): SettledRow {
+  const { resolution: _, ...rest } = row.state === "settled" ? row : { ...row, resolution: undefined };
+  return settled(fenced(rest as OperationRow), outcome, now, { sent: true });
 }
 
 /** A row whose outcome is unknown, with what a person said of it. What was seen on the wire stays with it. */

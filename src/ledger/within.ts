@@ -25,7 +25,7 @@ export function within(readSet: ReadSet, tables: Tables): Tables {
     modelRequests: checked("modelRequests", needs.requests),
     proposal: checked("proposal", needs.proposal),
     row: checked("row", needs.operation),
-    putRow: checked("putRow", (row: OperationRow) => needs.operation(row.operation.id)),
+    putRow: checked("putRow", needs.rowToPut),
     rowsOfProposal: checked("rowsOfProposal", needs.proposal),
     rowsOfThread: checked("rowsOfThread", needs.history),
     dispatching: checked("dispatching", needs.thread),
@@ -50,6 +50,12 @@ export function within(readSet: ReadSet, tables: Tables): Tables {
     lastVerdict: checked("lastVerdict", needs.proposal),
     openQuestions: checked("openQuestions", needs.questions),
     threads: checked("threads", needs.list),
+    card: checked("card", needs.card),
+    setCardSeal: checked("setCardSeal", needs.card),
+    head: checked("head", needs.thread),
+    setHead: checked("setHead", needs.thread),
+    setAccepted: checked("setAccepted", needs.thread),
+    seals: checked("seals", needs.seals),
   };
 }
 
@@ -64,8 +70,11 @@ function needsOf(readSet: ReadSet, tables: Tables) {
   };
   const isThread = (threadId: string) => everywhere || threads.has(threadId);
   /** What is open in a thread is loaded with the thread. */
+  const isOfHistory = (row: OperationRow) => isTurn(readSet.history, row.threadId);
   const belongs = (row: OperationRow) =>
-    proposals.has(row.operation.proposalId) || ((isInHand(row) || isUnknownWrite(row)) && isThread(row.threadId));
+    isOfHistory(row) ||
+    proposals.has(row.operation.proposalId) ||
+    ((isInHand(row) || isUnknownWrite(row)) && isThread(row.threadId));
   const isOperation = (id: Digest) => {
     const row = operations.has(id) ? undefined : tables.row(id);
     return operations.has(id) || (row !== undefined && belongs(row));
@@ -83,8 +92,10 @@ function needsOf(readSet: ReadSet, tables: Tables) {
       need(readSet.request === requestId, `request ${requestId}`);
       if (made) proposal(made.proposalId);
     },
-    requests: (threadId: string, turnId: string) => need(isTurn(readSet.requests, threadId, turnId), "model requests"),
+    requests: (threadId: string, turnId?: string) => need(isTurn(readSet.requests, threadId, turnId), "model requests"),
     operation: (id: Digest) => need(isOperation(id), `operation ${id}`),
+    rowToPut: (row: OperationRow) =>
+      need(isOfHistory(row) || isOperation(row.operation.id), `operation ${row.operation.id}`),
     history: (threadId: string, turnId?: string) => need(isTurn(readSet.history, threadId, turnId), "the history"),
     thread: (threadId?: string) =>
       need(threadId === undefined ? everywhere : isThread(threadId), `thread ${threadId ?? "of all"}`),
@@ -107,6 +118,8 @@ function needsOf(readSet: ReadSet, tables: Tables) {
     questions: (threadId?: string) =>
       need(readSet.questions && readSet.questions.threadId === threadId, "open questions"),
     list: () => need(readSet.list, "the list of threads"),
+    card: () => need(readSet.card, "the store's card"),
+    seals: (threadId: string) => need(readSet.seals === threadId, "the seals of a thread"),
   };
 }
 

@@ -120,6 +120,7 @@ const everyRow = {
   attempt: fc.nat(9),
   seq: fc.integer({ min: 1, max: 999 }),
   createdAt: time,
+  seal: fc.string({ minLength: 1 }),
 };
 const always: (keyof ProposedRow)[] = [
   "operation",

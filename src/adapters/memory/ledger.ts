@@ -2,17 +2,18 @@
 
 import { createLedger } from "../../ledger/ledger.js";
 import type { Ledger, LedgerDeps } from "../../ledger/port.js";
+import type { Store, Tables } from "../../ledger/tables.js";
 import { memoryTables } from "./tables.js";
 
 /** A ledger in memory. `close` does nothing: the rows stay readable. */
 export function createMemoryLedger(deps: LedgerDeps): Ledger {
-  const tables = memoryTables();
-  return createLedger(
-    {
-      write: async (_readSet, rule) => rule(tables),
-      read: async (_readSet, rule) => rule(tables),
-      close: async () => undefined,
-    },
-    deps,
-  );
+  return createLedger(memoryStore(memoryTables()), deps);
+}
+
+export function memoryStore(tables: Tables): Store {
+  return {
+    write: async (_readSet, rule) => rule(tables),
+    read: async (_readSet, rule) => rule(tables),
+    close: async () => undefined,
+  };
 }

@@ -18,12 +18,15 @@ import {
 } from "../../contracts/index.js";
 import type { Moment } from "../../ledger/clock.js";
 import type { ModelRequestRecord } from "../../ledger/port.js";
+import { factsOf } from "../../ledger/sealing.js";
 import {
+  type Acceptance,
   type Holder,
   NO_TURN,
   type Question,
   type QuestionTables,
   type RowTables,
+  type StoreCard,
   type Tables,
   type TurnCounters,
 } from "../../ledger/tables.js";
@@ -33,11 +36,14 @@ interface Thread {
   lastAt: number;
   lastSeq: number;
   holder?: Holder | undefined;
+  head?: string;
+  accepted?: Acceptance;
 }
 
 /** Everything that is kept. */
 class Kept {
   clock: Moment | undefined;
+  card: StoreCard = { id: "memory" };
   readonly snapshots = new Map<Digest, ToolSnapshot>();
   readonly requests = new Map<string, ModelRequestRecord>();
   readonly proposals = new Map<string, Proposal>();
@@ -93,6 +99,7 @@ export function memoryTables(): MemoryTables {
     ...rowTables(kept),
     ...threadTables(kept),
     ...questionTables(kept),
+    ...sealTables(kept),
   };
 }
 
@@ -126,7 +133,9 @@ function modelTables(
       return true;
     },
     modelRequests: (threadId, turnId) =>
-      [...kept.requests.values()].filter((one) => one.threadId === threadId && one.turnId === turnId).map(copy),
+      [...kept.requests.values()]
+        .filter((one) => one.threadId === threadId && (turnId === undefined || one.turnId === turnId))
+        .map(copy),
     proposal: (proposalId) => copyOf(kept.proposals.get(proposalId)),
     addProposal: (proposal) => {
       kept.proposals.set(proposal.proposalId, copy(proposal));
@@ -168,6 +177,7 @@ function rowTables(kept: Kept): RowTables {
     inHand: (threadId) => of(threadId).filter(isInHand).map(copy),
     renew: (owner, leaseUntil) => kept.renew(owner, leaseUntil),
     rejectedByPerson: (threadId, turnId) => of(threadId, turnId).filter(isRejectedByPerson).map(copy),
+    seals: (threadId) => of(threadId).map(factsOf),
   };
 }
 
@@ -181,6 +191,22 @@ function isSame(a: OperationRow["operation"], b: Parameters<Tables["identicalWri
 
 function isRejectedByPerson(row: OperationRow): row is SettledRow {
   return row.state === "settled" && row.outcome.status === "rejected" && row.outcome.reason === "person";
+}
+
+function sealTables(kept: Kept): Pick<Tables, "card" | "setCardSeal" | "head" | "setHead" | "setAccepted"> {
+  return {
+    card: () => kept.card,
+    setCardSeal: (seal) => {
+      kept.card = { ...kept.card, seal };
+    },
+    head: (threadId) => kept.threads.get(threadId)?.head,
+    setHead: (threadId, head) => {
+      kept.thread(threadId).head = head;
+    },
+    setAccepted: (threadId, said) => {
+      kept.thread(threadId).accepted = copy(said);
+    },
+  };
 }
 
 function threadTables(

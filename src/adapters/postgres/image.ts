@@ -20,6 +20,8 @@ export interface Header {
   lastAt: number;
   lastSeq: number;
   holder: Holder | undefined;
+  head: string | undefined;
+  accepted: string | undefined;
   readonly recent: readonly string[];
 }
 
@@ -34,6 +36,8 @@ export interface Changes {
   readonly turns: { readonly threadId: string; readonly turnId: string; readonly more: Partial<TurnCounters> }[];
   readonly requests: ModelRequestRecord[];
   readonly snapshots: ToolSnapshot[];
+  /** The seal of the store's card. */
+  card?: string;
 }
 
 export interface Image {
@@ -149,6 +153,16 @@ function recording(tables: Tables, headers: ReadonlyMap<string, Header>, changes
     },
     touch: (threadId, at) => {
       change(threadId).lastAt = at;
+    },
+    setCardSeal: (seal) => {
+      changes.card = seal;
+    },
+    head: (threadId) => headers.get(threadId)?.head,
+    setHead: (threadId, head) => {
+      change(threadId).head = head;
+    },
+    setAccepted: (threadId, said) => {
+      change(threadId).accepted = JSON.stringify(said);
     },
   };
 }

@@ -4,9 +4,11 @@ import { gunzipSync } from "node:zlib";
 import type { OperationRow, Owner, Proposal, ToolSnapshot } from "../../contracts/index.js";
 import type { Moment } from "../../ledger/clock.js";
 import type { ModelRequestRecord } from "../../ledger/port.js";
-import type { Question, ReadSet, Tables, TurnCounters } from "../../ledger/tables.js";
+import { factsOf } from "../../ledger/sealing.js";
+import type { Question, ReadSet, SealedFacts, StoreCard, Tables, TurnCounters } from "../../ledger/tables.js";
 import { type MemoryTables, memoryTables } from "../memory/tables.js";
 import type { Header } from "./image.js";
+import { identicalKey, key } from "./keys.js";
 import type { Part } from "./loading.js";
 
 export interface LoadedTables {
@@ -23,12 +25,14 @@ interface Aside {
   readonly listed: { threadId: string; lastAt: number }[];
   readonly known: Set<string>;
   readonly requests: ModelRequestRecord[];
+  readonly seals: SealedFacts[];
+  card: StoreCard;
 }
 
 export function loaded(readSet: ReadSet, parts: readonly Part[]): LoadedTables {
   const memory = memoryTables();
   const headers = new Map<string, Header>();
-  const aside: Aside = { listed: [], known: new Set(), requests: [] };
+  const aside: Aside = { listed: [], known: new Set(), requests: [], seals: [], card: { id: "" } };
   let clock: Moment | undefined;
   let startedAt = 0;
   for (const part of inOrder(parts)) {
@@ -51,6 +55,8 @@ export function loaded(readSet: ReadSet, parts: readonly Part[]): LoadedTables {
       },
       modelRequests: () => requests,
       threads: () => listed.reverse().sort((a, b) => b.lastAt - a.lastAt),
+      seals: () => aside.seals,
+      card: () => aside.card,
     },
     headers,
     clock,
@@ -85,6 +91,12 @@ function take(readSet: ReadSet, memory: MemoryTables, aside: Aside, part: Part):
     case "snapshot":
       memory.addSnapshot(JSON.parse(gunzipSync(Buffer.from(body, "base64")).toString("utf8")) as ToolSnapshot);
       break;
+    case "seal":
+      aside.seals.push(sealedFactsOf(JSON.parse(body) as OperationRow, data));
+      break;
+    case "card":
+      aside.card = { id: data.id as string, ...(data.seal === null ? {} : { seal: data.seal as string }) };
+      break;
     case "listed":
       aside.listed.push({ threadId: JSON.parse(body) as string, lastAt: data.lastAt as number });
   }
@@ -97,13 +109,22 @@ function inOrder(parts: readonly Part[]): Part[] {
 }
 
 function newHeader(): Header {
-  return { version: 0, lastAt: 0, lastSeq: 0, holder: undefined, recent: [] };
+  return {
+    version: 0,
+    lastAt: 0,
+    lastSeq: 0,
+    holder: undefined,
+    head: undefined,
+    accepted: undefined,
+    recent: [],
+  };
 }
 
 function headerOf({ extra: owner, data }: Part): Header {
-  const { version, lastAt, lastSeq, recent, until } = data as unknown as Header & { until: number };
+  const { version, lastAt, lastSeq, recent, until, ...said } = data as unknown as Header & { until: number };
+  const [head, accepted] = [said.head ?? undefined, said.accepted ?? undefined]; // null where there is none
   const holder = owner === null ? undefined : { owner: JSON.parse(owner) as Owner, leaseUntil: until };
-  return { version, lastAt, lastSeq, recent, holder };
+  return { version, lastAt, lastSeq, recent, holder, head, accepted };
 }
 
 function rowOf({ body, extra: given, data }: Part): OperationRow {
@@ -111,6 +132,17 @@ function rowOf({ body, extra: given, data }: Part): OperationRow {
   const args = JSON.parse(given as string) as OperationRow["operation"]["arguments"];
   const lease = data.lease === null ? {} : { leaseUntil: data.lease as number };
   return { ...row, ...lease, operation: { ...row.operation, arguments: args } } as OperationRow;
+}
+
+/** Rows are found by their columns and read from their bodies; where the two differ no seal holds. */
+function sealedFactsOf(row: OperationRow, columns: Part["data"]): SealedFacts {
+  const facts = factsOf(row);
+  const { state, effect, status, reason, seq } = facts;
+  const own = {
+    ...{ id: key(facts.id), proposal: key(row.operation.proposalId), turn: key(row.turnId) },
+    ...{ identical: identicalKey(row.operation), state, effect, status, reason, seq },
+  };
+  return Object.entries(own).every(([name, value]) => columns[name] === value) ? facts : { ...facts, seal: null };
 }
 
 function requestOf({ body, extra: proposal, data }: Part): ModelRequestRecord {

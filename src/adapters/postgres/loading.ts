@@ -17,7 +17,9 @@ export interface Part {
     | "known"
     | "request"
     | "snapshot"
-    | "listed";
+    | "listed"
+    | "seal"
+    | "card";
   readonly n: number;
   readonly body: string;
   readonly extra: string | null;
@@ -81,8 +83,7 @@ export function loading(readSet: ReadSet): Statement {
     parts.push(turn(where), rows(`status = 'rejected' AND reason = 'person' AND ${where}`));
   }
   if (readSet.history) {
-    const { threadId, turnId } = readSet.history;
-    parts.push(rows(turnId === undefined ? `thread = ${bind(key(threadId), "text")}` : ofTurn({ threadId, turnId })));
+    parts.push(rows(ofPlace(readSet.history)));
   }
   if (readSet.questions) {
     const { threadId } = readSet.questions;
@@ -90,9 +91,11 @@ export function loading(readSet: ReadSet): Statement {
     parts.push(rows(where), questions(`operation = ${any(`SELECT id FROM toolgate_operations WHERE ${where}`)}`));
   }
   if (readSet.request !== undefined) parts.push(known(`request = ${bind(key(readSet.request), "text")}`));
-  if (readSet.requests) parts.push(requests(ofTurn(readSet.requests)));
+  if (readSet.requests) parts.push(requests(ofPlace(readSet.requests)));
   if (readSet.snapshot !== undefined) parts.push(snapshot(`id = ${bind(key(readSet.snapshot), "text")}`));
   if (readSet.list) parts.push(listed());
+  if (readSet.seals !== undefined) parts.push(seals(`thread = ${bind(key(readSet.seals), "text")}`));
+  if (readSet.card) parts.push(card());
   return { text: parts.join("\nUNION ALL\n"), values };
 
   function everywhere(condition: string): void {
@@ -100,6 +103,9 @@ export function loading(readSet: ReadSet): Statement {
     const threads = [dispatching, unknown].map((where) => `SELECT thread FROM toolgate_operations WHERE ${where}`);
     parts.push(headers(`thread = ${any(threads.join(" UNION "))} AND ${condition}`));
     parts.push(rows(`${dispatching} AND ${condition}`), rows(`${unknown} AND ${condition}`));
+  }
+  function ofPlace({ threadId, turnId }: { readonly threadId: string; readonly turnId?: string }): string {
+    return turnId === undefined ? `thread = ${bind(key(threadId), "text")}` : ofTurn({ threadId, turnId });
   }
   function ofTurn({ threadId, turnId }: { readonly threadId: string; readonly turnId: string }): string {
     return `thread = ${bind(key(threadId), "text")} AND turn = ${bind(key(turnId), "text")}`;
@@ -122,8 +128,8 @@ function now(): string {
 }
 
 function headers(where: string): string {
-  const data =
-    "json_build_object('version', version, 'recent', recent, 'lastAt', last_at, 'lastSeq', last_seq, 'until', holder_until)";
+  const data = `json_build_object('version', version, 'recent', recent, 'lastAt', last_at, 'lastSeq', last_seq, 'until', holder_until,
+     'head', head, 'accepted', accepted)`;
   return `${part("thread", { n: "n", body: "key", extra: "holder", data })} FROM toolgate_threads WHERE ${where}`;
 }
 
@@ -134,6 +140,17 @@ function rows(where: string): string {
 
 function questions(where: string): string {
   return `${part("question", { n: "n", body: "body" })} FROM toolgate_questions WHERE ${where}`;
+}
+
+/** The columns that rows are found by, beside the body that they are read from: neither may be changed alone. */
+function seals(where: string): string {
+  const found = "'id', id, 'proposal', proposal, 'turn', turn, 'identical', identical";
+  const data = `json_build_object(${found}, 'state', state, 'effect', effect, 'status', status, 'reason', reason, 'seq', seq)`;
+  return `${part("seal", { n: "n", body: "body", data })} FROM toolgate_operations WHERE ${where}`;
+}
+
+function card(): string {
+  return `${part("card", { data: "json_build_object('id', id, 'seal', seal)" })} FROM toolgate_card`;
 }
 
 function turn(where: string): string {

@@ -30,17 +30,18 @@ const HELD = `held AS MATERIALIZED (
   WHERE threads.thread = ANY(ARRAY(SELECT thread FROM t)) ORDER BY threads.thread FOR UPDATE OF threads)`;
 
 const THREADS = `t AS MATERIALIZED (SELECT * FROM json_to_recordset($1::json) AS t(thread text, key text, version bigint,
-  last_at float8, last_seq bigint, holder text, holder_key text, holder_until float8))`;
+  last_at float8, last_seq bigint, holder text, holder_key text, holder_until float8, head text, accepted text))`;
 
 const THREADS_CHANGED = `threads_changed AS (UPDATE toolgate_threads threads SET version = threads.version + 1,
   recent = (threads.recent || $2::text)[greatest(1, cardinality(threads.recent) - ${KEPT - 2}):], last_at = t.last_at,
-  last_seq = t.last_seq, holder = t.holder, holder_key = t.holder_key, holder_until = t.holder_until
+  last_seq = t.last_seq, holder = t.holder, holder_key = t.holder_key, holder_until = t.holder_until,
+  head = t.head, accepted = t.accepted
   FROM t, go
   WHERE threads.thread = t.thread AND t.version > 0 AND threads.thread = ANY(ARRAY(SELECT thread FROM t)))`;
 
 const THREADS_NEW = `threads_new AS (INSERT INTO toolgate_threads
-  (thread, key, version, recent, last_at, last_seq, holder, holder_key, holder_until)
-  SELECT thread, key, 1, ARRAY[$2::text], last_at, last_seq, holder, holder_key, holder_until
+  (thread, key, version, recent, last_at, last_seq, holder, holder_key, holder_until, head, accepted)
+  SELECT thread, key, 1, ARRAY[$2::text], last_at, last_seq, holder, holder_key, holder_until, head, accepted
   FROM t, go WHERE version = 0)`;
 
 const CHANGING = [
@@ -96,6 +97,8 @@ const requestsNew = (p: string) => `requests_new AS (INSERT INTO toolgate_reques
 const snapshotsNew = (p: string) => `snapshots_new AS (INSERT INTO toolgate_snapshots (id, body)
   SELECT id, decode(body, 'base64') FROM json_to_recordset(${p}::json) AS s(id text, body text), go ON CONFLICT DO NOTHING)`;
 
+const cardSealed = (p: string) => `card_sealed AS (UPDATE toolgate_card SET seal = ${p}::text FROM go)`;
+
 /** Never waited for: whoever holds the row is writing the same. */
 const clockChanged = (p: string) => `clock_row AS (SELECT one FROM toolgate_clock FOR UPDATE SKIP LOCKED),
   clock_changed AS (UPDATE toolgate_clock clock SET at = c.at, elapsed = c.elapsed
@@ -107,7 +110,8 @@ const clockChanged = (p: string) => `clock_row AS (SELECT one FROM toolgate_cloc
 /** The statement that stores changes made on an image, under an id of its own; undefined where nothing changed. */
 export function saving(image: Image, changes: Changes, id: string, hostClock: boolean): Statement | undefined {
   const clock = clockToStore(image, changes);
-  if (changes.threads.size === 0 && changes.snapshots.length === 0 && clock?.turned !== true) return undefined;
+  const changed = changes.threads.size + changes.snapshots.length > 0 || changes.card !== undefined;
+  if (!changed && clock?.turned !== true) return undefined;
 
   const threads = [...changes.threads].map((threadId) => threadCells(threadId, image.headers.get(threadId) as Header));
   const known = threads.filter(({ version }) => version > 0).length;
@@ -144,6 +148,7 @@ export function saving(image: Image, changes: Changes, id: string, hostClock: bo
   if (changes.turns.length > 0) parts.push(turnsChanged(bind(turnCells(changes))));
   if (changes.requests.length > 0) parts.push(requestsNew(bind(changes.requests.map(requestCells))));
   if (changes.snapshots.length > 0) parts.push(snapshotsNew(bind(changes.snapshots.map(snapshotCells))));
+  if (changes.card !== undefined) parts.push(cardSealed(`$${values.push(changes.card)}`));
   if (clock) parts.push(clockChanged(bind(clock.moment)));
   return { text: `WITH ${parts.join(",\n")}\nSELECT stored, $2::text AS id FROM go`, values };
 }
@@ -157,7 +162,7 @@ function clockToStore(image: Image, { clock: moment }: Changes) {
   return turned || lags ? { moment, turned } : undefined;
 }
 
-function threadCells(threadId: string, { version, lastAt, lastSeq, holder }: Header) {
+function threadCells(threadId: string, { version, lastAt, lastSeq, holder, head, accepted }: Header) {
   return {
     thread: key(threadId),
     key: JSON.stringify(threadId),
@@ -167,6 +172,8 @@ function threadCells(threadId: string, { version, lastAt, lastSeq, holder }: Hea
     holder: holder ? JSON.stringify(holder.owner) : null,
     holder_key: holder ? ownerKey(holder.owner) : null,
     holder_until: holder?.leaseUntil ?? null,
+    head: head ?? null,
+    accepted: accepted ?? null,
   };
 }
 

@@ -114,6 +114,9 @@ const MIGRATIONS: readonly string[] = [
   ALTER TABLE toolgate_threads ADD COLUMN scope text;
   ALTER TABLE toolgate_threads ADD COLUMN holder_steady float8;
   ALTER TABLE toolgate_threads ADD COLUMN head text;
+  ALTER TABLE toolgate_threads ADD COLUMN accepted text;
+  CREATE TABLE toolgate_card (one int PRIMARY KEY CHECK (one = 1), id text NOT NULL, seal text);
+  INSERT INTO toolgate_card (one, id) VALUES (1, gen_random_uuid()::text);
   ALTER TABLE toolgate_operations ADD COLUMN lease_steady float8;
   `,
 ];

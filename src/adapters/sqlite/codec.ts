@@ -14,7 +14,7 @@ import {
   sentAtOf,
   type Verdict,
 } from "../../contracts/index.js";
-import type { Question } from "../../ledger/tables.js";
+import type { Question, SealedFacts } from "../../ledger/tables.js";
 
 export type Cell = string | number | Buffer | null;
 export type Record_ = Readonly<Record<string, Cell>>;
@@ -67,6 +67,7 @@ export function changingCells(row: OperationRow, owner: number | null): Record<s
     sent_at: sentAtOf(row) ?? null,
     settled_at: end?.settledAt ?? null,
     resolution: json(end?.resolution),
+    seal: row.seal ?? null,
   };
 }
 
@@ -124,7 +125,29 @@ export function toRow(record: Record_): OperationRow {
     createdAt: Number(record.created_at),
     ...(has(record.replaced_by) ? { replacedBy: fromCell(record.replaced_by) } : {}),
     ...(has(record.resolution) ? { resolution: parse(record.resolution) as SettledRow["resolution"] } : {}),
+    ...(has(record.seal) ? { seal: String(record.seal) } : {}),
   } as OperationRow; // the rules write no row whose columns do not fit its state
+}
+
+/** The cells of `SEAL_CELLS`, of a row of this thread. */
+export function toSealedFacts(threadId: string, record: Record_): SealedFacts {
+  return {
+    threadId,
+    id: fromCell(record.id),
+    argumentsDigest: fromCell(record.arguments_digest),
+    scope: fromCell(record.scope),
+    effect: record.effect as SealedFacts["effect"],
+    server: has(record.server) ? fromCell(record.server) : null,
+    tool: has(record.tool) ? fromCell(record.tool) : null,
+    state: record.state as SealedFacts["state"],
+    status: record.status as string | null,
+    reason: record.reason as string | null,
+    sent: record.sent === 1,
+    fence: Number(record.fence),
+    attempt: Number(record.attempt),
+    seq: record.seq as number | null,
+    seal: record.seal as string | null,
+  };
 }
 
 function toOutcome(record: Record_): Outcome {

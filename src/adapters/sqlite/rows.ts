@@ -2,7 +2,7 @@
 
 import { isAhead, isRepeat, type OperationRow } from "../../contracts/index.js";
 import type { RowTables } from "../../ledger/tables.js";
-import { changingCells, identityCells, type Record_, toCell, toRow } from "./codec.js";
+import { changingCells, identityCells, type Record_, toCell, toRow, toSealedFacts } from "./codec.js";
 import type { Sql } from "./statements.js";
 
 export const ROW_CELLS = "operations.*, threads.key AS thread_id, turns.turn_id, owners.body AS owner_body";
@@ -40,6 +40,11 @@ export function rowTables(sql: Sql): RowTables {
   );
   const after = select(`operations.seq > ? AND ${ofThread} AND operations.effect = 'write' ORDER BY operations.seq`);
   const rejected = select(`operations.reason = 'person' AND operations.status = 'rejected' AND ${ofTurn} ${inOrder}`);
+
+  const sealsOfThread = sql.prepare(
+    `SELECT operations.id, arguments_digest, scope, effect, server, tool, state, status, reason, sent, fence, attempt, seq, seal
+     FROM operations JOIN turns ON turns.n = operations.turn AND turns.thread = operations.thread WHERE ${ofThread}`,
+  );
 
   const numberOf = sql.prepare("SELECT n FROM operations WHERE id = ?");
   const insert = lazily((cells: readonly string[]) =>
@@ -101,6 +106,7 @@ export function rowTables(sql: Sql): RowTables {
       return renew.run(leaseUntil, number) + renewHeld.run(leaseUntil, number) > 0;
     },
     rejectedByPerson: (threadId, turnId) => rows(rejected.all(toCell(threadId), toCell(turnId))),
+    seals: (threadId) => sealsOfThread.all(toCell(threadId)).map((record) => toSealedFacts(threadId, record)),
   };
 }
 

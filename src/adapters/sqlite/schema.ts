@@ -125,10 +125,13 @@ const MIGRATIONS: readonly string[] = [
    ALTER TABLE threads ADD COLUMN scope;
    ALTER TABLE threads ADD COLUMN holder_steady REAL;
    ALTER TABLE threads ADD COLUMN head TEXT;
+   ALTER TABLE threads ADD COLUMN accepted TEXT;
    ALTER TABLE operations ADD COLUMN lease_steady REAL;
    ALTER TABLE operations ADD COLUMN acts_until REAL;
    ALTER TABLE operations ADD COLUMN seal TEXT;
-   ALTER TABLE questions ADD COLUMN destination TEXT;`,
+   ALTER TABLE questions ADD COLUMN destination TEXT;
+   CREATE TABLE card (one INTEGER PRIMARY KEY CHECK (one = 1), id TEXT NOT NULL, seal TEXT, sends INTEGER NOT NULL);
+   INSERT INTO card (one, id, sends) VALUES (1, lower(hex(randomblob(16))), 0);`,
 ];
 
 /** The version this code reads and writes. */

@@ -13,7 +13,41 @@ import { type Sql, statements } from "./statements.js";
 
 export function sqliteTables(db: Database): Tables {
   const sql = statements(db);
-  return { ...clockTables(sql), ...threadTables(sql), ...modelTables(sql), ...rowTables(sql), ...questionTables(sql) };
+  return {
+    ...clockTables(sql),
+    ...threadTables(sql),
+    ...modelTables(sql),
+    ...rowTables(sql),
+    ...questionTables(sql),
+    ...sealTables(sql),
+  };
+}
+
+function sealTables(sql: Sql): Pick<Tables, "card" | "setCardSeal" | "head" | "setHead" | "setAccepted"> {
+  const card = sql.prepare("SELECT id, seal FROM card");
+  const setCardSeal = sql.prepare("UPDATE card SET seal = ?");
+  const head = sql.prepare("SELECT head FROM threads WHERE key = ?");
+  const setHead = sql.prepare("UPDATE threads SET head = ? WHERE n = ?");
+  const setAccepted = sql.prepare("UPDATE threads SET accepted = ? WHERE n = ?");
+  return {
+    card: () => {
+      const { id, seal } = card.one() ?? {};
+      return { id: String(id), ...(typeof seal === "string" ? { seal } : {}) };
+    },
+    setCardSeal: (seal) => {
+      setCardSeal.run(seal);
+    },
+    head: (threadId) => {
+      const found = head.one(toCell(threadId))?.head;
+      return typeof found === "string" ? found : undefined;
+    },
+    setHead: (threadId, text) => {
+      setHead.run(text, sql.thread(threadId));
+    },
+    setAccepted: (threadId, said) => {
+      setAccepted.run(JSON.stringify(said), sql.thread(threadId));
+    },
+  };
 }
 
 function clockTables(sql: Sql): Pick<Tables, "clock" | "setClock"> {
@@ -49,8 +83,7 @@ function threadTables(
      active_ms = active_ms + ?, budget_spent = max(budget_spent, ?), final_made = max(final_made, ?) WHERE n = ?`,
   );
   return {
-    threads: () =>
-      threads.all().map((record) => ({ threadId: fromCell(record.key), lastAt: Number(record.last_at) })),
+    threads: () => threads.all().map((record) => ({ threadId: fromCell(record.key), lastAt: Number(record.last_at) })),
     touch: (threadId, at) => {
       touch.run(at, sql.thread(threadId));
     },
@@ -100,11 +133,14 @@ function modelTables(
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
   const joins = "JOIN turns ON turns.n = model_requests.turn JOIN threads ON threads.n = turns.thread";
-  const ofTurn = sql.prepare(
-    `SELECT model_requests.*, turns.turn_id, threads.key AS thread_id, tool_lists.body AS tool_list FROM model_requests ${joins}
-     JOIN tool_lists ON tool_lists.n = model_requests.tools
-     WHERE threads.key = ? AND turn_id = ? ORDER BY model_requests.n`,
-  );
+  const requests = (where: string) =>
+    sql.prepare(
+      `SELECT model_requests.*, turns.turn_id, threads.key AS thread_id, tool_lists.body AS tool_list
+       FROM model_requests ${joins} JOIN tool_lists ON tool_lists.n = model_requests.tools
+       WHERE ${where} ORDER BY model_requests.n`,
+    );
+  const ofTurn = requests("threads.key = ? AND turn_id = ?");
+  const ofThread = requests("threads.key = ?");
   // Without the list of tools: a proposal is read at every step, and a catalog may be large.
   const byProposal = sql.prepare(
     `SELECT model_requests.*, turns.turn_id, threads.key AS thread_id FROM model_requests ${joins} WHERE proposal_id = ?`,
@@ -135,7 +171,10 @@ function modelTables(
       );
       return true;
     },
-    modelRequests: (threadId, turnId) => ofTurn.all(toCell(threadId), toCell(turnId)).map(toModelRequest),
+    modelRequests: (threadId, turnId) =>
+      (turnId === undefined ? ofThread.all(toCell(threadId)) : ofTurn.all(toCell(threadId), toCell(turnId))).map(
+        toModelRequest,
+      ),
     proposal: (proposalId) => {
       const record = byProposal.one(toCell(proposalId));
       return record && toProposal(record);
