@@ -22,6 +22,7 @@ const METHODS: readonly (keyof Ledger)[] = [
   "sweep",
   "readBack",
   "resolve",
+  "accept",
 ];
 
 /** What each status says of the call. */

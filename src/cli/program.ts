@@ -7,6 +7,7 @@
 //          single files of the contracts, because their index loads zod.
 
 import { Command, CommanderError } from "commander";
+import type { AcceptOptions } from "./commands/accept.js";
 import type { ResolveOptions } from "./commands/answer.js";
 import type { RunOptions } from "./commands/run.js";
 import { failureOf, Stopped, tellFailure, UsageError } from "./error-report.js";
@@ -109,6 +110,7 @@ function build(io: Io, help: { text: string }, run: Run): Command {
   addRun(program, run);
   addApprovals(program, run);
   addUnknowns(program, run);
+  addAccept(program, run);
   addInspection(program, run);
   return program;
 }
@@ -185,6 +187,19 @@ function addUnknowns(program: Command, run: Run): void {
     .action(
       action<ResolveOptions>(run, async (context, options, [id]) =>
         (await answers()).resolveUnknown(context, id as string, options),
+      ),
+    );
+}
+
+function addAccept(program: Command, run: Run): void {
+  program
+    .command("accept [thread]")
+    .description("take a thread as it is whose record another hand changed")
+    .option("--restored", "the whole store, after it was set back")
+    .option("--note <text>", "how you found out what was sent")
+    .action(
+      action<AcceptOptions>(run, async (context, options, [thread]) =>
+        (await import("./commands/accept.js")).accept(context, thread, options),
       ),
     );
 }

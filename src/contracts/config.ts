@@ -158,6 +158,8 @@ export type Limits = z.infer<typeof Limits>;
 export const ApprovalSettings = z.strictObject({
   /** Key of the seal on verdicts. Unset: random per process. */
   secret: z.string().min(32).optional(),
+  /** Secrets that were `secret` before: what was sealed with them still holds. */
+  previousSecrets: z.array(z.string().min(32)).default([]),
   /** Milliseconds from a batch's last verdict to its claim. */
   ttlMs: positive.default(60_000),
   /** Milliseconds an open question stays open. */
@@ -175,7 +177,12 @@ export const ApprovalSettings = z.strictObject({
 export type ApprovalSettings = z.infer<typeof ApprovalSettings>;
 
 export const StoreConfig = z.discriminatedUnion("kind", [
-  z.strictObject({ kind: z.literal("sqlite"), path: z.string() }),
+  z.strictObject({
+    kind: z.literal("sqlite"),
+    path: z.string(),
+    /** A file outside of `path` by which a store that was set back is noticed. @default none */
+    mark: z.string().optional(),
+  }),
   z.strictObject({
     kind: z.literal("postgres"),
     url: z.string(),

@@ -7,6 +7,7 @@ import type { LocalTool } from "../catalog/index.js";
 import { BUILT_INS, type Config, type Finding, type JsonObject, ToolgateError } from "../contracts/index.js";
 import { compilePolicy, compileSettings, type Policy, type Settings } from "../policy/index.js";
 import type { ToolgateOptions } from "./options.js";
+import { withKeptSecret } from "./secret.js";
 
 export interface Configured {
   readonly config: Config;
@@ -50,7 +51,12 @@ async function configOf({ config: given, model }: ToolgateOptions): Promise<Load
         : resolveConfig(given, { folder: process.cwd(), env: process.env });
   const checked = checkConfig(loaded.config).filter(isForNow);
   const findings = [...loaded.findings, ...checked.filter(({ code }) => !(model && code === "model_missing"))];
-  return { config: loaded.config, findings };
+  return { config: withOwnSecret(loaded.config), findings };
+}
+
+/** A store in a folder keeps its secret there. Beside a store that is a server, only the command keeps one. */
+function withOwnSecret(config: Config): Config {
+  return config.store.kind === "sqlite" ? withKeptSecret(config) : config;
 }
 
 /** A server that cannot start is told at discovery, and the others go on; without its store nothing does. */

@@ -15,7 +15,7 @@ import { newId, secretOf } from "./chance.js";
 import { configure } from "./configure.js";
 import { once, takeEvery } from "./once.js";
 import { createOwners } from "./owners.js";
-import { type LedgerStore, openLedger } from "./stores.js";
+import { guardsOf, type LedgerStore, openLedger } from "./stores.js";
 
 export interface OpenRecords {
   readonly records: Records;
@@ -26,10 +26,10 @@ export interface OpenRecords {
 }
 
 /** Opens the ledger of a configuration. Throws what `createToolgate` throws. */
-export async function openRecords(config: Config): Promise<OpenRecords> {
-  const { policy, settings } = await configure({ config });
+export async function openRecords(given: Config): Promise<OpenRecords> {
+  const { config, policy, settings } = await configure({ config: given });
   const owners = createOwners(undefined);
-  const store = await openLedger(config, { now: Date.now, liveness: owners.liveness });
+  const store = await openLedger(config, { now: Date.now, liveness: owners.liveness, ...guardsOf(config) });
   const { ledger } = store;
   const checker = createSchemaChecker();
   const ports = {

@@ -7,11 +7,13 @@ import { join } from "node:path";
 import type { BaseCheckpointSaver } from "@langchain/langgraph";
 import Database from "better-sqlite3";
 import { createMemoryLedger } from "../adapters/memory/ledger.js";
+import { fileMark } from "../adapters/process/mark.js";
 import { makeFolder } from "../adapters/sqlite/folder.js";
 import { createSqliteLedger, sqliteHolds } from "../adapters/sqlite/ledger.js";
 import { type Config, ToolgateError } from "../contracts/index.js";
 import type { Ledger, LedgerDeps } from "../ledger/port.js";
 import type { ResultStore } from "../observation/index.js";
+import { sealsOf } from "./chance.js";
 
 export interface Stores {
   readonly ledger: Ledger;
@@ -33,6 +35,13 @@ export interface Used {
   /** Runs hold their threads in the store's ledger, so its checkpointer can ask whose a thread is. */
   readonly ledger: boolean;
   readonly checkpointer: boolean;
+}
+
+/** How an edit of the ledger, or of the whole store, by another hand is noticed. */
+export function guardsOf(config: Config): Pick<LedgerDeps, "seals" | "mark"> {
+  const { store } = config;
+  const mark = store.kind === "sqlite" && store.mark !== undefined ? { mark: fileMark(store.mark) } : {};
+  return { seals: sealsOf(config), ...mark };
 }
 
 /** Throws `store_failed` and `store_version`. */

@@ -22,7 +22,7 @@ import { endAll, once, takeEvery } from "./once.js";
 import type { Toolgate, ToolgateOptions } from "./options.js";
 import { createOwners, type Owners } from "./owners.js";
 import { withoutSecretsInPrint } from "./print.js";
-import { openStores, type Stores } from "./stores.js";
+import { guardsOf, openStores, type Stores } from "./stores.js";
 import { after, every, pause } from "./timers.js";
 
 /** How the servers of a configuration are reached. */
@@ -39,7 +39,7 @@ export async function createToolgate(options: ToolgateOptions): Promise<Toolgate
 export async function assembleToolgate(options: ToolgateOptions, openServers: OpenServers): Promise<Toolgate> {
   const configured = await configure(options);
   const owners = createOwners(options.machine);
-  const deps = { now: options.now ?? Date.now, liveness: owners.liveness };
+  const deps = { now: options.now ?? Date.now, liveness: owners.liveness, ...guardsOf(configured.config) };
   const used = { ledger: options.ledger === undefined, checkpointer: options.checkpointer === undefined };
   const stores = await openStores(configured.config, deps, used);
   try {

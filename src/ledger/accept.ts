@@ -6,6 +6,7 @@
 import {
   BUILT_INS,
   type Digest,
+  isRetriable,
   type JsonObject,
   type Operation,
   type OperationRow,
@@ -15,9 +16,9 @@ import {
   type SettledRow,
   ToolgateError,
 } from "../contracts/index.js";
-import type { AcceptResult } from "./port.js";
+import type { AcceptResult, Mark, Marked } from "./port.js";
 import { added, factsOf, problemOf, type Sealer, tampered } from "./sealing.js";
-import type { Tables } from "./tables.js";
+import type { StoreCard, Tables } from "./tables.js";
 import { heldByOther, putSettled, type Transaction } from "./transaction.js";
 import { doubted, proposed } from "./transitions.js";
 
@@ -37,6 +38,31 @@ export function mustBeWhole({ tables, seals }: Transaction, threadId: string): v
   }
 }
 
+/** Throws `store_tampered` where the store knows of less than its mark does: it was set back, or is another one. */
+export function mustBeCurrent({ id, sends = 0 }: StoreCard, mark: Mark): void {
+  const marked = mark.read();
+  if (marked === undefined || (marked.store === id && marked.sends <= sends)) return;
+  const what =
+    marked.store === id
+      ? `was set back: it knows of ${sends} writes that were sent, and its mark \`${mark.path}\` of ${marked.sends}`
+      : `is not the one that its mark \`${mark.path}\` was made for`;
+  throw new ToolgateError(
+    "store_tampered",
+    `the store ${what}; nothing is sent`,
+    "compare the servers with what the store says; `toolgate accept --restored --note TEXT` then takes the store as it is, with what may have been sent as unknown",
+    { data: { restored: true } },
+  );
+}
+
+/** What the mark must say of a store that is taken as it is. It never says less than it did of the same store. */
+export function acceptCard({ tables }: Transaction, mark: Mark): Marked {
+  const { id, sends = 0 } = tables.card();
+  const marked = mark.read();
+  const most = marked?.store === id ? Math.max(sends, marked.sends) : sends;
+  tables.setSends?.(most);
+  return { store: id, sends: most };
+}
+
 /** Seals every row of a thread as it stands, and the thread. Takes the tables as they are kept. */
 export function sealThread(tables: Tables, sealer: Sealer, threadId: string): void {
   const rows = tables.rowsOfThread(threadId);
@@ -46,7 +72,9 @@ export function sealThread(tables: Tables, sealer: Sealer, threadId: string): vo
     tables.putRow({ ...row, seal });
     sum = added(sum, seal);
   }
-  tables.setHead(threadId, sealer.sealHead(threadId, { changes: rows.length, rows: rows.length, lastSeq: -1, sum }));
+  const { proposals } = tables.seals(threadId);
+  const counts = { changes: rows.length, rows: rows.length, proposals };
+  tables.setHead(threadId, sealer.sealHead(threadId, { ...counts, lastSeq: -1, sum }));
 }
 
 export function accept(
@@ -77,7 +105,7 @@ export function accept(
 /** A write that may have been sent, whatever its row says. (accept-1) */
 function isDoubtful({ seals }: Transaction, row: OperationRow): boolean {
   if (row.operation.effect !== "write") return false;
-  if (row.state === "claimed" || row.state === "dispatching") return true;
+  if (row.state !== "settled" || isRetriable(row)) return true; // it may have been put back to what it was
   const known = row.seal === undefined || seals?.sealer.knows(row.seal) === true;
   return seals !== undefined && known && !seals.sealer.holds(factsOf(row));
 }

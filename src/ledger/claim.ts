@@ -194,6 +194,14 @@ function apply(tx: Transaction, batch: ClaimBatch, field: Field, { request, row,
   }
 }
 
+/** Where a mark outside of the store is kept, the store counts what it sends. */
+function countSend({ tables, marked }: Transaction): void {
+  if (marked === undefined) return;
+  const { id, sends = 0 } = tables.card();
+  tables.setSends?.(sends + 1);
+  marked({ store: id, sends: sends + 1 });
+}
+
 function busy(operationId: Digest, owner: Owner): Claim {
   return { kind: "busy", operationId, owner };
 }
@@ -215,6 +223,7 @@ export function begin(tx: Transaction, operationId: Digest, fence: number): Begi
     }
   }
   tables.putRow(dispatching(row, now));
+  if (row.operation.effect === "write") countSend(tx);
   if (!isBuiltIn(row.operation)) {
     const writes = row.operation.effect === "write" ? 1 : 0;
     tables.addToTurn(row.threadId, row.turnId, { calls: 1, writes });

@@ -2,10 +2,11 @@
 //
 // Each method names what its rule looks at (read-set.ts), the rule, and what the change must survive (ledger-7).
 
-import { accept, mustBeWhole, sealThread } from "./accept.js";
+import { type SettledRow, takenOver } from "../contracts/index.js";
+import { accept, acceptCard, mustBeCurrent, mustBeWhole, sealThread } from "./accept.js";
 import { begin, claim } from "./claim.js";
 import { advance, later, type Moment } from "./clock.js";
-import type { Ledger, LedgerDeps, LookPlan } from "./port.js";
+import type { Ledger, LedgerDeps, LookPlan, Mark, Marked } from "./port.js";
 import { propose } from "./propose.js";
 import { answer, ask, asked, openRequests } from "./question.js";
 import * as readSets from "./read-set.js";
@@ -19,12 +20,15 @@ import { asAsked, sweepRows, type Transaction } from "./transaction.js";
 export function createLedger(store: Store, deps: LedgerDeps): Ledger {
   const transactions = transactionsOf(store, deps);
   return {
-    ...threadMethods(store, transactions),
+    ...threadMethods(store, transactions, deps.mark),
     ...proposalMethods(transactions),
     ...rowMethods(transactions),
     ...questionMethods(transactions),
-    ...callMethods(transactions),
-    close: () => store.close(),
+    ...callMethods(transactions, deps.mark),
+    close: async () => {
+      deps.mark?.close();
+      await store.close();
+    },
   };
 }
 
@@ -36,12 +40,31 @@ type Methods<Name extends keyof Ledger> = Pick<Ledger, Name>;
 function threadMethods(
   store: Store,
   { read, write }: Transactions,
-): Methods<"enter" | "verify" | "accept" | "leave" | "renew" | "threads"> {
+  mark: Mark | undefined,
+): Methods<"enter" | "verify" | "accept" | "acceptRestored" | "leave" | "renew" | "threads"> {
+  const entering = (threadId: string) => readSets.enter(threadId, mark !== undefined);
   return {
     enter: (threadId, owner, leaseMs) =>
-      write("kill", readSets.enter(threadId), (tx) => enter(tx, threadId, owner, leaseMs)),
-    verify: (threadId) => read(readSets.enter(threadId), (tx) => mustBeWhole(tx, threadId)),
+      write("kill", entering(threadId), (tx) => {
+        if (mark) mustBeCurrent(tx.tables.card(), mark);
+        return enter(tx, threadId, owner, leaseMs);
+      }),
+    verify: (threadId) =>
+      read(entering(threadId), (tx) => {
+        if (mark) mustBeCurrent(tx.tables.card(), mark);
+        mustBeWhole(tx, threadId);
+      }),
     accept: (threadId, said) => write("power-loss", readSets.wholeThread(threadId), (tx) => accept(tx, threadId, said)),
+    acceptRestored: async (said) => {
+      const unknown: SettledRow[] = [];
+      for (const { threadId } of await read(readSets.list, ({ tables }) => tables.threads())) {
+        const accepted = await write("kill", readSets.wholeThread(threadId), (tx) => accept(tx, threadId, said));
+        if (accepted.kind === "busy") throw takenOver(threadId);
+        if (accepted.kind === "accepted") unknown.push(...accepted.unknown);
+      }
+      if (mark) mark.write(await write("power-loss", readSets.card, (tx) => acceptCard(tx, mark)));
+      return unknown;
+    },
     leave: (threadId, owner) => write("power-loss", readSets.thread(threadId), (tx) => leave(tx, threadId, owner)),
     renew: (owner, leaseMs) =>
       store.renew
@@ -117,16 +140,23 @@ function questionMethods({
   };
 }
 
-function callMethods({
-  read,
-  write,
-}: Transactions): Methods<
-  "claim" | "begin" | "settle" | "settleLate" | "readBack" | "refuse" | "sweep" | "unknowns" | "resolve"
-> {
+function callMethods(
+  { read, write }: Transactions,
+  mark: Mark | undefined,
+): Methods<"claim" | "begin" | "settle" | "settleLate" | "readBack" | "refuse" | "sweep" | "unknowns" | "resolve"> {
   return {
     claim: (batch) => write("kill", readSets.claim(batch), (tx) => claim(tx, batch)),
-    begin: (operationId, fence) =>
-      write("power-loss", readSets.begin(operationId), (tx) => begin(tx, operationId, fence)),
+    begin: async (operationId, fence) => {
+      let marked: Marked | undefined;
+      const note = (now: Marked) => {
+        marked = now;
+      };
+      const begun = await write("power-loss", readSets.begin(operationId, mark !== undefined), (tx) =>
+        begin({ ...tx, ...(mark ? { marked: note } : {}) }, operationId, fence),
+      );
+      if (marked && begun.kind === "dispatching") mark?.write(marked); // before the first byte
+      return begun;
+    },
     settle: (settlement) =>
       write(
         "power-loss",

@@ -280,6 +280,8 @@ export interface Ledger {
    * calls of its proposals that have no row.
    */
   accept(threadId: string, said: { readonly by: string; readonly note: string }): Promise<AcceptResult>;
+  /** The same for all threads of a store that was set back, whose mark is brought in line with it. */
+  acceptRestored(said: { readonly by: string; readonly note: string }): Promise<readonly SettledRow[]>;
   /** Gives the thread back. Of another's thread: nothing. */
   leave(threadId: string, owner: Owner): Promise<void>;
   /** Extends the lease of everything in flight under this owner. False: there is nothing, or another took it over. */
@@ -379,4 +381,21 @@ export interface LedgerDeps {
   readonly liveness: OwnerLiveness;
   /** The secrets of the seals, where the host has one that outlives it. Without them nothing is sealed. */
   readonly seals?: SealSecrets | undefined;
+  /** What is kept outside of the store about how far it has come. Only for stores that count what they send. */
+  readonly mark?: Mark | undefined;
+}
+
+/** How many writes a store has sent. */
+export interface Marked {
+  /** The store's own id. */
+  readonly store: string;
+  readonly sends: number;
+}
+
+/** A mark outside of the store. `write` returns when it survives a loss of power. */
+export interface Mark {
+  readonly path: string;
+  read(): Marked | undefined;
+  write(marked: Marked): void;
+  close(): void;
 }

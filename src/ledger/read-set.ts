@@ -26,8 +26,8 @@ export const thread =
   (threadId: string): Reads =>
   () => ({ threads: [threadId] });
 export const enter =
-  (threadId: string): Reads =>
-  () => ({ threads: [threadId], seals: threadId });
+  (threadId: string, marked: boolean): Reads =>
+  () => ({ threads: [threadId], seals: threadId, ...(marked ? { card: true } : {}) });
 export const card: Reads = () => ({ card: true });
 export const wholeThread =
   (threadId: string): Reads =>
@@ -48,8 +48,8 @@ export const requests =
   (threadId: string, turnId: string): Reads =>
   () => ({ requests: { threadId, turnId } });
 export const begin =
-  (operationId: Digest): Reads =>
-  () => ({ operations: [operationId], everywhere: "halting" });
+  (operationId: Digest, marked: boolean): Reads =>
+  () => ({ operations: [operationId], everywhere: "halting", ...(marked ? { card: true } : {}) });
 
 export const history =
   (threadId: string, turnId: string | undefined): Reads =>

@@ -3,8 +3,9 @@
 //
 //   sealing-1. A row's seal covers its id, thread, scope, state, outcome, numbers and everything else that is said in it but
 //              its lease, and the number of the change that wrote it.
-//   sealing-2. A thread's head covers how many rows the thread has, the sum of their seals, and the number that its last write
-//              was given. A row that was taken out, added or put back to an earlier state is noticed by it.
+//   sealing-2. A thread's head covers how many rows and proposals the thread has, the sum of the rows' seals, and the number
+//              that its last write was given. A row or proposal that was taken out or added is noticed by it, and so is a
+//              row that was put back to an earlier state.
 //   sealing-3. Row and head are sealed in the transaction that changes them.
 //   sealing-4. What is broken stays broken: a row whose seal does not hold is not sealed by the next change of it. Only a
 //              person's `accept` seals a thread anew.
@@ -27,12 +28,13 @@ export interface Head {
   /** How many changes of rows the thread has seen. */
   readonly changes: number;
   readonly rows: number;
+  readonly proposals: number;
   /** The number of its last write; negative where that is not known. */
   readonly lastSeq: number;
   readonly sum: bigint;
 }
 
-export const NO_HEAD: Head = { changes: 0, rows: 0, lastSeq: 0, sum: 0n };
+export const NO_HEAD: Head = { changes: 0, rows: 0, proposals: 0, lastSeq: 0, sum: 0n };
 
 const MODULUS = 1n << 256n;
 /** Seals whose verification is remembered. */
@@ -85,16 +87,17 @@ export function sealerOf({ secret, previous }: SealSecrets): Sealer {
     },
     holds,
     holdsWhole: (row) => holds(factsOf(row)) && parse(row.seal ?? "").rest === restOf(row),
-    sealHead: (threadId, { changes, rows, lastSeq, sum }) => {
-      const said = [changes, rows, lastSeq, sum.toString(16)].join(".");
+    sealHead: (threadId, { changes, rows, proposals, lastSeq, sum }) => {
+      const said = [changes, rows, proposals, lastSeq, sum.toString(16)].join(".");
       return `${said}.${current.id}.${macOf(current, [threadId, said])}`;
     },
     openHead: (threadId, text) => {
-      const [changes, rows, lastSeq, sum, keyId, mac] = text.split(".");
+      const [changes, rows, proposals, lastSeq, sum, keyId, mac] = text.split(".");
       const key = keys.get(keyId ?? "");
       if (key === undefined) return "other_secret";
-      if (macOf(key, [threadId, [changes, rows, lastSeq, sum].join(".")]) !== mac) return "edited";
-      return { changes: Number(changes), rows: Number(rows), lastSeq: Number(lastSeq), sum: BigInt(`0x${sum}`) };
+      if (macOf(key, [threadId, [changes, rows, proposals, lastSeq, sum].join(".")]) !== mac) return "edited";
+      const counts = { changes: Number(changes), rows: Number(rows), proposals: Number(proposals) };
+      return { ...counts, lastSeq: Number(lastSeq), sum: BigInt(`0x${sum}`) };
     },
     knows: (seal) => keys.has(parse(seal).key),
   };
@@ -163,8 +166,14 @@ function restOf(row: OperationRow): string {
 }
 
 /** Why the rows of a thread and its head do not belong together; undefined where they do. (sealing-2) */
-export function problemOf(sealer: Sealer, threadId: string, text: string | undefined, rows: readonly SealedFacts[]) {
-  if (text === undefined) return rows.length === 0 ? undefined : "its rows bear no seal";
+export function problemOf(
+  sealer: Sealer,
+  threadId: string,
+  text: string | undefined,
+  found: ReturnType<Tables["seals"]>,
+) {
+  const { rows, proposals } = found;
+  if (text === undefined) return rows.length + proposals === 0 ? undefined : "it bears no seal";
   const head = sealer.openHead(threadId, text);
   if (head === "other_secret") return "it was sealed with a secret that this host does not have";
   if (head === "edited") return "its head was changed";
@@ -174,6 +183,8 @@ export function problemOf(sealer: Sealer, threadId: string, text: string | undef
   if (edited) return `operation \`${edited.id}\` was changed`;
   if (rows.length < head.rows) return `${head.rows - rows.length} of its ${head.rows} operations are missing`;
   if (rows.length > head.rows) return `it has ${rows.length - head.rows} operations too many`;
+  if (proposals !== head.proposals)
+    return `it has ${proposals} model responses with calls, and ${head.proposals} were recorded`;
   const sum = rows.reduce((total, { seal }) => added(total, seal ?? ""), 0n);
   return sum === head.sum ? undefined : "an operation stands as it stood earlier";
 }
@@ -246,6 +257,16 @@ export function sealing(tables: Tables, sealer: Sealer, strict: boolean): Sealin
         heads.set(row.threadId, { ...head, changes, rows: head.rows + (before === undefined ? 1 : 0), sum });
         seals.set(row.operation.id, seal);
         tables.putRow({ ...row, seal });
+      },
+      addModelRequest: (record) => {
+        const { threadId, proposal } = record;
+        const first = proposal !== undefined && tables.proposal(proposal.proposalId) === undefined;
+        const added = tables.addModelRequest(record);
+        const head = headOf(threadId);
+        if (added && first && typeof head !== "string") {
+          heads.set(threadId, { ...head, changes: head.changes + 1, proposals: head.proposals + 1 });
+        }
+        return added;
       },
       nextSeq: (threadId) => {
         const head = headOf(threadId);

@@ -145,6 +145,8 @@ export interface StoreCard {
   readonly id: string;
   /** Present once its threads were sealed for the first time. */
   readonly seal?: string;
+  /** How many writes it has begun to send; only where the store counts them. */
+  readonly sends?: number;
 }
 
 /** Who sealed a thread anew after an edit of the store by another hand. */
@@ -218,12 +220,14 @@ export interface Tables {
 
   card(): StoreCard;
   setCardSeal(seal: string): void;
+  /** Only where the store counts what it sends, so that a mark outside of it can tell that it was set back. */
+  setSends?(sends: number): void;
   head(threadId: string): string | undefined;
   setHead(threadId: string, head: string): void;
   /** What a person said when the thread was sealed anew, the latest. */
   setAccepted(threadId: string, said: Acceptance): void;
-  /** Of every row of a thread. */
-  seals(threadId: string): SealedFacts[];
+  /** Of every row of a thread, and how many proposals it has. */
+  seals(threadId: string): { readonly rows: readonly SealedFacts[]; readonly proposals: number };
 }
 
 /** The part of the tables that is about operations. */

@@ -52,6 +52,7 @@ export function within(readSet: ReadSet, tables: Tables): Tables {
     threads: checked("threads", needs.list),
     card: checked("card", needs.card),
     setCardSeal: checked("setCardSeal", needs.card),
+    ...(tables.setSends ? { setSends: checked("setSends", needs.card) } : {}),
     head: checked("head", needs.thread),
     setHead: checked("setHead", needs.thread),
     setAccepted: checked("setAccepted", needs.thread),

@@ -9,6 +9,7 @@ import {
   type OperationItem,
   type ResolutionType,
   ToolgateError,
+  takenOver,
   type UnknownItem,
 } from "../contracts/index.js";
 import {
@@ -47,8 +48,21 @@ export interface Records {
     type: ResolutionType,
     options?: { readonly note?: string; readonly by?: string },
   ): Promise<{ threadId: string }>;
+  /**
+   * Seals a thread anew that was found changed (`store_tampered`) and looked through. What may have been sent is unknown
+   * from then on. Throws `not_found`, `already_running` and `invalid_answer`.
+   */
+  accept(threadId: string, said: Said): Promise<{ threadId: string; unknowns: UnknownItem[] }>;
+  /** The same for every thread of a store that was set back, whatever its scope. Throws `already_running` and `invalid_answer`. */
+  acceptRestored(said: Said): Promise<{ unknowns: (UnknownItem & { threadId: string })[] }>;
   /** Threads the ledger knows, latest activity first. */
   threads(): Promise<{ threadId: string; status: "done" | "awaiting_approval" | "result_unknown" }[]>;
+}
+
+/** Who says so, and how they know. */
+export interface Said {
+  readonly note: string;
+  readonly by?: string;
 }
 
 export function recordsOf(ports: ReportPorts, shownCalls: ShownCalls): Records {
@@ -70,6 +84,13 @@ export function recordsOf(ports: ReportPorts, shownCalls: ShownCalls): Records {
     answer: (approvalId, answer, options = {}) =>
       answerOne(ports, shownCalls, approvalId, answer, identified(options.approver)),
     resolve: (operationId, type, options = {}) => resolveOne(ports, operationId, type, options),
+    accept: (threadId, said) => acceptThread(ports, checkedThreadId(threadId), said),
+    async acceptRestored({ note, by }) {
+      const who = identified(by);
+      mustBeHeard(ports, who);
+      const unknown = await ports.ledger.acceptRestored({ by: who, note });
+      return { unknowns: unknown.map((row) => ({ ...toUnknownItem(row), threadId: row.threadId })) };
+    },
     async threads() {
       const [threads, open, unknown] = await Promise.all([
         ports.ledger.threads(),
@@ -216,6 +237,22 @@ async function resolveOne(
       );
     case "not_found":
       throw noOperation(operationId);
+  }
+}
+
+async function acceptThread(ports: ReportPorts, threadId: string, { note, by }: Said) {
+  const who = identified(by);
+  mustBeHeard(ports, who);
+  const rows = await ports.ledger.operations(threadId);
+  const foreign = rows.length > 0 && !rows.some(isOwn(ports));
+  const result = foreign ? undefined : await ports.ledger.accept(threadId, { by: who, note });
+  switch (result?.kind) {
+    case "accepted":
+      return { threadId, unknowns: result.unknown.map(toUnknownItem) };
+    case "busy":
+      throw takenOver(threadId);
+    default:
+      throw new ToolgateError("not_found", `there is no thread \`${threadId}\``, "run `toolgate threads` to list them");
   }
 }
 

@@ -179,9 +179,20 @@ describe("the rest", () => {
   });
 
   it("no secret, and what that means", () => {
-    expect(check({ approvals: {} })).toEqual([
-      "warning secret_missing: no `approvals.secret` is set, so a random one is used: answers given before a restart must be given again",
+    expect(check({ approvals: {} })).toEqual([]); // one is kept in the store's folder
+    expect(check({ approvals: {}, store: { kind: "memory" } })).toContain(
+      "warning secret_missing: no `approvals.secret` is set, so a random one is used",
+    );
+    expect(check({ approvals: {}, store: { kind: "postgres", url: "postgres://localhost/x" } })).toEqual([
+      "warning secret_missing: no `approvals.secret` is set, so a random one is used: answers given before a restart must be given again, and the ledger's rows are not sealed: an edit of the database is not noticed",
     ]);
+  });
+
+  it("a mark inside of the store's folder, or where a server may write", () => {
+    expect(check({ store: { kind: "sqlite", path: "state", mark: "state/mark" } })).toEqual([
+      "error store_mark: `store.mark` lies in the store's folder: whoever sets the store back sets it back, too; name a file somewhere else",
+    ]);
+    expect(check({ store: { kind: "sqlite", path: "state", mark: "marks/mark" } })).toEqual([]);
   });
 
   it("stores: what is no connection string, memory forgets, a file is no folder", () => {
@@ -217,10 +228,13 @@ describe("the rest", () => {
   });
 
   it("errors come first (check-1)", () => {
-    const levels = check({ approvals: {}, model: undefined, ...server({ command: "none" }) }).map(
-      (line) => line.split(" ")[0],
-    );
-    expect(levels).toEqual(["error", "warning", "warning"]);
+    const levels = check({
+      approvals: {},
+      store: { kind: "memory" },
+      model: undefined,
+      ...server({ command: "none" }),
+    }).map((line) => line.split(" ")[0]);
+    expect(levels).toEqual(["error", "warning", "warning", "warning"]);
   });
 
   it("what a secret filled in is not shown (check-2)", () => {

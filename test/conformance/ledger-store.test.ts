@@ -127,6 +127,7 @@ describe("SQLite store: cost", () => {
       })
       .filter((detail) => detail.startsWith("SCAN") && !detail.startsWith("SCAN CONSTANT"));
     expect([...new Set(scans)].sort()).toEqual([
+      "SCAN card", // it has one row
       "SCAN clock",
       "SCAN operations USING INDEX operations_unknown",
       "SCAN threads",

@@ -45,7 +45,10 @@ sealSuite("memory ledger", () => {
     rowsOfProposal: (id) => there(tables.rowsOfProposal(id)),
     rowsOfThread: (...of) => there(tables.rowsOfThread(...of)),
     unknownWrites: (...of) => there(tables.unknownWrites(...of)),
-    seals: (threadId) => tables.seals(threadId).filter(({ id }) => !out.has(id)),
+    seals: (threadId) => {
+      const { rows, proposals } = tables.seals(threadId);
+      return { rows: rows.filter(({ id }) => !out.has(id)), proposals };
+    },
     putRow: (row) => {
       out.delete(row.operation.id);
       tables.putRow(row);

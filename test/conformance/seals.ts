@@ -65,7 +65,7 @@ export function sealSuite(name: string, make: () => Tampered | Promise<Tampered>
     at.byHand("t1", (tables) => tables.putRow(change(tables.row(id) as OperationRow)));
 
   describe(`${name}: seals`, () => {
-    it("takes a thread that nobody else changed, in this host and in another one", async () => {
+    it("takes a thread that nobody else changed, in this host and in another one (sealing-3)", async () => {
       const at = await fresh();
       await unknownWrite(at);
       expect(await enter(at.ledger)).toEqual({ kind: "entered" });
@@ -74,7 +74,7 @@ export function sealSuite(name: string, make: () => Tampered | Promise<Tampered>
       expect(await enter(at.another())).toEqual({ kind: "entered" });
     });
 
-    it("notices a row that was taken out, and stops that thread and no other", async () => {
+    it("notices a row that was taken out, and stops that thread and no other (ledger-9, sealing-2)", async () => {
       const at = await fresh();
       await unknownWrite(at);
       await propose(at, [operation({ proposalId: "p2" })], { threadId: "t2" });
@@ -86,7 +86,7 @@ export function sealSuite(name: string, make: () => Tampered | Promise<Tampered>
       expect(await enter(at.ledger, "t2")).toEqual({ kind: "entered" });
     });
 
-    it("notices an unknown write that was made to look settled, or as if it had never begun", async () => {
+    it("notices an unknown write that was made to look settled, or as if it had never begun (sealing-1)", async () => {
       for (const change of [
         (row: OperationRow) => ({ ...row, outcome: { ...UNKNOWN, status: "failed" } }) as OperationRow,
         ({ operation: of, threadId, scope, turnId, toolDigest, createdAt, seal }: OperationRow) =>
@@ -124,7 +124,7 @@ export function sealSuite(name: string, make: () => Tampered | Promise<Tampered>
       await at.byHand("t2", (tables) => {
         other = tables.head("t2") ?? "";
       });
-      for (const head of ["", "1.1.1.0.00000000.x", other]) {
+      for (const head of ["", "1.1.1.1.0.00000000.x", other]) {
         await at.byHand("t1", (tables) => tables.setHead("t1", head));
         await expect(enter(at.ledger)).rejects.toMatchObject({ code: "store_tampered" });
       }
@@ -138,7 +138,7 @@ export function sealSuite(name: string, make: () => Tampered | Promise<Tampered>
       await expect(claimOne(at, next)).rejects.toThrow("the number of its last write was changed");
     });
 
-    it("stores what came of a call whose row was changed meanwhile, and says so at the next run", async () => {
+    it("stores what came of a call whose row was changed meanwhile, and says so at the next run (sealing-4)", async () => {
       const at = await fresh();
       await propose(at, [save]);
       const [claim] = [await claimOne(at, save)];
@@ -147,7 +147,7 @@ export function sealSuite(name: string, make: () => Tampered | Promise<Tampered>
       await edit(at, (row) => ({ ...row, attempt: 9 }));
       expect(await at.ledger.settle({ operationId: save.id, fence, outcome: UNKNOWN, sent: true })).toBe(true);
       expect(await stands(at, save)).toBe("result_unknown (deadline) by host");
-      await expect(enter(at.ledger)).rejects.toThrow("was changed"); // sealing-4
+      await expect(enter(at.ledger)).rejects.toThrow("was changed");
     });
 
     it("goes on under a new secret that names the old one, and says which secret is missing without it", async () => {
@@ -167,7 +167,7 @@ export function sealSuite(name: string, make: () => Tampered | Promise<Tampered>
       });
     });
 
-    it("seals nothing without a secret, calls nothing tampered, and does not go on with a sealed thread", async () => {
+    it("seals nothing without a secret, calls nothing tampered, and does not go on with a sealed thread (sealing-5)", async () => {
       const at = await fresh(undefined);
       const unsealed = createLedger(at.store, at.deps);
       await propose({ ...at, ledger: unsealed }, [save]);
@@ -187,7 +187,7 @@ export function sealSuite(name: string, make: () => Tampered | Promise<Tampered>
       expect(await enter(at.ledger)).toEqual({ kind: "entered" });
       await propose({ ...at, ledger: unsealed }, [operation({ proposalId: "p2" })], { threadId: "t2" });
       await run({ ...at, ledger: unsealed }, operation({ proposalId: "p2" }), UNKNOWN, { threadId: "t2" });
-      await expect(enter(at.another(), "t2")).rejects.toThrow("its rows bear no seal");
+      await expect(enter(at.another(), "t2")).rejects.toThrow("it bears no seal");
     });
 
     it("accepts a thread by a person's word: what may have been sent is unknown from then on", async () => {
@@ -210,7 +210,7 @@ export function sealSuite(name: string, make: () => Tampered | Promise<Tampered>
       );
     });
 
-    it("knows a row that was taken out as unknown once the thread is accepted", async () => {
+    it("knows a row that was taken out as unknown once the thread is accepted (accept-1)", async () => {
       const at = await fresh();
       await unknownWrite(at);
       await at.takeOut(save.id);

@@ -358,7 +358,10 @@ describe("approval", () => {
     await agent.toolgate.ledger.answer(asked(question)[0]?.approvalId as string, { type: "approve" });
     await agent.toolgate.close();
     const other = await start([{ calls: [trigger("a", "c1")] }, DONE], {
-      approvals: { secret: "another-secret-that-is-long-enough-too" },
+      approvals: {
+        secret: "another-secret-that-is-long-enough-too",
+        previousSecrets: ["a-secret-for-tests-that-is-long-enough"], // of the rows; an answer is given again
+      },
     });
     const again = await other.ask(undefined);
     expect(again.report).toMatchObject({ status: "awaiting_approval", approvals: [{ callId: "c1" }] });

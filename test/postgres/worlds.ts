@@ -12,8 +12,9 @@ import { onePostgres } from "../support/one-postgres.js";
 
 const EMPTY = `DO $$ DECLARE name text; BEGIN
   FOR name IN SELECT tablename FROM pg_tables WHERE schemaname = current_schema()
-    AND tablename LIKE 'toolgate%' AND tablename <> 'toolgate_migrations'
-  LOOP EXECUTE format('DELETE FROM %I', name); END LOOP; END $$`;
+    AND tablename LIKE 'toolgate%' AND tablename NOT IN ('toolgate_migrations', 'toolgate_card')
+  LOOP EXECUTE format('DELETE FROM %I', name); END LOOP;
+  UPDATE toolgate_card SET seal = NULL; END $$`;
 
 export interface PostgresWorlds {
   /** A ledger on empty tables. Those made before are of no more use. Its clock is the test's. */

@@ -158,9 +158,11 @@ const FileCatalog = described(
 );
 
 const FileApprovals = described(
-  { ...ApprovalSettings.shape, secret: z.string().optional() },
+  { ...ApprovalSettings.shape, secret: z.string().optional(), previousSecrets: z.array(z.string()).default([]) },
   {
-    secret: "Key of the seal on answers, at least 32 characters, best from a variable. Unset: random per process.",
+    secret:
+      "Key of the seals on answers and on the ledger's rows, at least 32 characters, best from a variable. Unset: kept in the store's folder; with Postgres random per process.",
+    previousSecrets: "Secrets that were `secret` before. What was sealed with them still holds.",
     ttlMs: "Milliseconds from a batch's last answer to its sending.",
     requestTtlMs: "Milliseconds an open question stays open.",
     positional: "Whether a list of answers without ids is taken in order.",
@@ -172,8 +174,12 @@ const FileApprovals = described(
 
 const FileStore = z.discriminatedUnion("kind", [
   described(
-    { kind: z.literal("sqlite"), path: z.string().min(1).default(".toolgate") },
-    { kind: "Files in a folder.", path: "The folder, relative to this file." },
+    { kind: z.literal("sqlite"), path: z.string().min(1).default(".toolgate"), mark: z.string().min(1).optional() },
+    {
+      kind: "Files in a folder.",
+      path: "The folder, relative to this file.",
+      mark: "A file outside of that folder, relative to this file, by which a store that was set back is noticed.",
+    },
   ),
   described(
     { kind: z.literal("postgres"), url: z.string().min(1), prepared: z.boolean().default(false) },

@@ -10,7 +10,7 @@ import { existsSync, statSync } from "node:fs";
 import type { Config, Finding, ServerConfig, StdioServer } from "../../contracts/index.js";
 import { commandKind, type FoundCommand, findCommand } from "../mcp/command.js";
 import { isAbout, urlProblem } from "./read-servers.js";
-import { exposedBy } from "./roots.js";
+import { contains, exposedBy } from "./roots.js";
 import type { Environment } from "./variables.js";
 
 /** Every finding about `config`, errors first. `env` is the environment servers would get their PATH from. */
@@ -47,10 +47,19 @@ function storeFindings({ store }: Config): Finding[] {
     case "memory":
       return [warning("store_memory", "the `memory` store forgets what was sent when the process ends")];
     case "sqlite":
-      return existsSync(store.path) && !statSync(store.path).isDirectory()
-        ? [error("store_path", `\`store.path\` is a file; name a folder: \`${store.path}\``)]
-        : [];
+      return [
+        ...(existsSync(store.path) && !statSync(store.path).isDirectory()
+          ? [error("store_path", `\`store.path\` is a file; name a folder: \`${store.path}\``)]
+          : []),
+        ...markFindings(store),
+      ];
   }
+}
+
+function markFindings({ path, mark }: Extract<Config["store"], { kind: "sqlite" }>): Finding[] {
+  if (mark === undefined || !contains(path, mark)) return [];
+  const why = "whoever sets the store back sets it back, too";
+  return [error("store_mark", `\`store.mark\` lies in the store's folder: ${why}; name a file somewhere else`)];
 }
 
 /** Looks at the connection string only: the database is not asked. */
@@ -142,8 +151,17 @@ function serverIsHonest(key: string, config: Config): boolean {
   return Object.entries(config.mcpServers).some(([name, { errors }]) => errors === "honest" && isAbout(key, name));
 }
 
-function secretFindings({ approvals }: Config): Finding[] {
+function secretFindings({ approvals, store }: Config): Finding[] {
   if (approvals.secret !== undefined) return [];
-  const why = "answers given before a restart must be given again";
-  return [warning("secret_missing", `no \`approvals.secret\` is set, so a random one is used: ${why}`)];
+  switch (store.kind) {
+    case "sqlite":
+      return []; // one is kept in the store's folder
+    case "memory":
+      return [warning("secret_missing", "no `approvals.secret` is set, so a random one is used")];
+    case "postgres": {
+      const why =
+        "answers given before a restart must be given again, and the ledger's rows are not sealed: an edit of the database is not noticed";
+      return [warning("secret_missing", `no \`approvals.secret\` is set, so a random one is used: ${why}`)];
+    }
+  }
 }

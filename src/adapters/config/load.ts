@@ -78,7 +78,13 @@ export function resolveConfig(value: unknown, options: ResolveOptions): Loaded {
   checkNames(Object.keys(servers), file, refuse);
   checkGrants(file, servers, refuse);
   const store =
-    file.store.kind === "sqlite" ? { ...file.store, path: inFolder(options.folder, file.store.path) } : file.store;
+    file.store.kind === "sqlite"
+      ? {
+          ...file.store,
+          path: inFolder(options.folder, file.store.path),
+          ...(file.store.mark === undefined ? {} : { mark: inFolder(options.folder, file.store.mark) }),
+        }
+      : file.store;
   const { $schema, servers: _, mcpServers: __, model, ...rest } = file;
   const config = Config.parse({
     ...rest,
@@ -89,7 +95,7 @@ export function resolveConfig(value: unknown, options: ResolveOptions): Loaded {
     secrets: secretsOf({
       used: expanded.used,
       servers: Object.values(servers),
-      approvalSecret: file.approvals.secret,
+      approvalSecrets: [file.approvals.secret, ...file.approvals.previousSecrets],
       databaseUrl: file.store.kind === "postgres" ? file.store.url : undefined,
     }),
     folder: resolve(options.folder),
@@ -208,6 +214,8 @@ function checkSecrets(file: ConfigFile, refuse: Refuse): void {
     throw refuse(path, problem, `make one with: ${make}`);
   };
   check(["approvals", "secret"], file.approvals.secret);
+  for (const [n, secret] of file.approvals.previousSecrets.entries())
+    check(["approvals", "previousSecrets", String(n)], secret);
   for (const key of ["mcpServers", "servers"] as const) {
     for (const [name, { grantSecret }] of Object.entries(file[key])) check([key, name, "grantSecret"], grantSecret);
   }

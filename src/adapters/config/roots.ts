@@ -20,16 +20,19 @@ export interface ExposedPath {
 /** The parts of toolgate that a server could write, one entry for each. */
 export function exposedBy(server: StdioServer, config: Config): ExposedPath[] {
   const folder = real(config.folder);
-  const kept = folderOf(config);
-  const store = kept === undefined ? undefined : real(kept);
+  const kept = [folderOf(config), markOf(config)].flatMap((path) => (path === undefined ? [] : [real(path)]));
   const cwd = real(server.cwd);
   const roots = [...namedFolders(server), ...(cwd === folder ? [] : [cwd])]; // roots-2
   const exposed: ExposedPath[] = [];
   const holdsFile = roots.find((root) => contains(root, folder));
   if (holdsFile !== undefined) exposed.push({ what: "configuration", root: holdsFile });
-  const holdsStore = store && roots.find((root) => contains(root, store) || contains(store, root));
+  const holdsStore = roots.find((root) => kept.some((path) => contains(root, path) || contains(path, root)));
   if (holdsStore) exposed.push({ what: "store", root: holdsStore });
   return exposed;
+}
+
+function markOf({ store }: Config): string | undefined {
+  return store.kind === "sqlite" ? store.mark : undefined;
 }
 
 /** Variables that name folders and do not show what a server writes. */
@@ -67,7 +70,7 @@ function real(path: string): string {
 }
 
 /** Whether `inner` is `outer` or lies in it. */
-function contains(outer: string, inner: string): boolean {
+export function contains(outer: string, inner: string): boolean {
   const way = relative(outer, inner);
   return way === "" || (way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way));
 }

@@ -29,7 +29,7 @@ export function saysSecret(name: string): boolean {
 export interface SecretSources {
   readonly used: ReadonlyMap<string, string>;
   readonly servers: readonly ServerConfig[];
-  readonly approvalSecret?: string | undefined;
+  readonly approvalSecrets?: readonly (string | undefined)[];
   readonly databaseUrl?: string | undefined;
 }
 
@@ -41,7 +41,7 @@ export function secretsOf(sources: SecretSources): string[] {
     for (const value of ofServer(server)) found.add(value);
     if (server.grantSecret !== undefined) found.add(server.grantSecret);
   }
-  if (sources.approvalSecret !== undefined) found.add(sources.approvalSecret);
+  for (const secret of sources.approvalSecrets ?? []) if (secret !== undefined) found.add(secret);
   if (sources.databaseUrl !== undefined) for (const value of ofUrl(sources.databaseUrl)) found.add(value);
   return [...found].filter((value) => value.length >= MIN_SECRET_CHARS).sort((a, b) => b.length - a.length);
 }

@@ -177,7 +177,10 @@ function rowTables(kept: Kept): RowTables {
     inHand: (threadId) => of(threadId).filter(isInHand).map(copy),
     renew: (owner, leaseUntil) => kept.renew(owner, leaseUntil),
     rejectedByPerson: (threadId, turnId) => of(threadId, turnId).filter(isRejectedByPerson).map(copy),
-    seals: (threadId) => of(threadId).map(factsOf),
+    seals: (threadId) => ({
+      rows: of(threadId).map(factsOf),
+      proposals: [...kept.proposals.values()].filter((one) => one.threadId === threadId).length,
+    }),
   };
 }
 

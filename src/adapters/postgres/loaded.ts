@@ -26,13 +26,14 @@ interface Aside {
   readonly known: Set<string>;
   readonly requests: ModelRequestRecord[];
   readonly seals: SealedFacts[];
+  proposals: number;
   card: StoreCard;
 }
 
 export function loaded(readSet: ReadSet, parts: readonly Part[]): LoadedTables {
   const memory = memoryTables();
   const headers = new Map<string, Header>();
-  const aside: Aside = { listed: [], known: new Set(), requests: [], seals: [], card: { id: "" } };
+  const aside: Aside = { listed: [], known: new Set(), requests: [], seals: [], proposals: 0, card: { id: "" } };
   let clock: Moment | undefined;
   let startedAt = 0;
   for (const part of inOrder(parts)) {
@@ -55,7 +56,7 @@ export function loaded(readSet: ReadSet, parts: readonly Part[]): LoadedTables {
       },
       modelRequests: () => requests,
       threads: () => listed.reverse().sort((a, b) => b.lastAt - a.lastAt),
-      seals: () => aside.seals,
+      seals: () => ({ rows: aside.seals, proposals: aside.proposals }),
       card: () => aside.card,
     },
     headers,
@@ -93,6 +94,9 @@ function take(readSet: ReadSet, memory: MemoryTables, aside: Aside, part: Part):
       break;
     case "seal":
       aside.seals.push(sealedFactsOf(JSON.parse(body) as OperationRow, data));
+      break;
+    case "proposals":
+      aside.proposals = Number(data.count);
       break;
     case "card":
       aside.card = { id: data.id as string, ...(data.seal === null ? {} : { seal: data.seal as string }) };

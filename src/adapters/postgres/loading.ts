@@ -19,6 +19,7 @@ export interface Part {
     | "snapshot"
     | "listed"
     | "seal"
+    | "proposals"
     | "card";
   readonly n: number;
   readonly body: string;
@@ -94,7 +95,11 @@ export function loading(readSet: ReadSet): Statement {
   if (readSet.requests) parts.push(requests(ofPlace(readSet.requests)));
   if (readSet.snapshot !== undefined) parts.push(snapshot(`id = ${bind(key(readSet.snapshot), "text")}`));
   if (readSet.list) parts.push(listed());
-  if (readSet.seals !== undefined) parts.push(seals(`thread = ${bind(key(readSet.seals), "text")}`));
+  if (readSet.seals !== undefined) {
+    const where = `thread = ${bind(key(readSet.seals), "text")}`;
+    const count = `(SELECT count(proposal) FROM toolgate_requests WHERE ${where})`;
+    parts.push(seals(where), part("proposals", { data: `json_build_object('count', ${count})` }));
+  }
   if (readSet.card) parts.push(card());
   return { text: parts.join("\nUNION ALL\n"), values };
 

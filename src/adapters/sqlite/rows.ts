@@ -46,6 +46,11 @@ export function rowTables(sql: Sql): RowTables {
      FROM operations JOIN turns ON turns.n = operations.turn AND turns.thread = operations.thread WHERE ${ofThread}`,
   );
 
+  const proposalsOfThread = sql.prepare(
+    `SELECT count(model_requests.proposal_id) AS count FROM model_requests
+     WHERE turn IN (SELECT turns.n FROM turns JOIN threads ON threads.n = turns.thread WHERE threads.key = ?)`,
+  );
+
   const numberOf = sql.prepare("SELECT n FROM operations WHERE id = ?");
   const insert = lazily((cells: readonly string[]) =>
     sql.prepare(`INSERT INTO operations (${cells.join(", ")}) VALUES (${cells.map((name) => `@${name}`).join(", ")})`),
@@ -106,7 +111,10 @@ export function rowTables(sql: Sql): RowTables {
       return renew.run(leaseUntil, number) + renewHeld.run(leaseUntil, number) > 0;
     },
     rejectedByPerson: (threadId, turnId) => rows(rejected.all(toCell(threadId), toCell(turnId))),
-    seals: (threadId) => sealsOfThread.all(toCell(threadId)).map((record) => toSealedFacts(threadId, record)),
+    seals: (threadId) => ({
+      rows: sealsOfThread.all(toCell(threadId)).map((record) => toSealedFacts(threadId, record)),
+      proposals: Number(proposalsOfThread.one(toCell(threadId))?.count),
+    }),
   };
 }
 

@@ -23,16 +23,20 @@ export function sqliteTables(db: Database): Tables {
   };
 }
 
-function sealTables(sql: Sql): Pick<Tables, "card" | "setCardSeal" | "head" | "setHead" | "setAccepted"> {
-  const card = sql.prepare("SELECT id, seal FROM card");
+function sealTables(sql: Sql): Pick<Tables, "card" | "setCardSeal" | "setSends" | "head" | "setHead" | "setAccepted"> {
+  const card = sql.prepare("SELECT id, seal, sends FROM card");
+  const setSends = sql.prepare("UPDATE card SET sends = ?");
   const setCardSeal = sql.prepare("UPDATE card SET seal = ?");
   const head = sql.prepare("SELECT head FROM threads WHERE key = ?");
   const setHead = sql.prepare("UPDATE threads SET head = ? WHERE n = ?");
   const setAccepted = sql.prepare("UPDATE threads SET accepted = ? WHERE n = ?");
   return {
     card: () => {
-      const { id, seal } = card.one() ?? {};
-      return { id: String(id), ...(typeof seal === "string" ? { seal } : {}) };
+      const { id, seal, sends } = card.one() ?? {};
+      return { id: String(id), sends: Number(sends), ...(typeof seal === "string" ? { seal } : {}) };
+    },
+    setSends: (sends) => {
+      setSends.run(sends);
     },
     setCardSeal: (seal) => {
       setCardSeal.run(seal);

@@ -8,6 +8,7 @@ import type { PersonAnswer } from "../../index.js";
 import { failureOf, UsageError } from "../error-report.js";
 import type { CommandResult, Context } from "../io.js";
 import { readArguments } from "../json-line.js";
+import { checkNote } from "../note.js";
 import { type Opened, withToolgate } from "../open-agent.js";
 import { redacted } from "../redacted.js";
 import { standingOf, takeTurn, withFailure } from "../turn.js";
@@ -36,9 +37,6 @@ export interface ResolveOptions {
   readonly note?: string;
 }
 
-/** Longest note kept with a resolution, in characters. */
-const NOTE_CHARS = 2_000;
-
 export async function resolveUnknown(
   context: Context,
   operationId: string,
@@ -53,8 +51,7 @@ export async function resolveUnknown(
   const [type] = given;
   if (type === undefined || given.length > 1)
     throw new UsageError("say what became of it, once", "give one of --happened, --did-not-happen and --leave");
-  if (note !== undefined && note.length > NOTE_CHARS)
-    throw new UsageError(`--note has ${note.length} characters, and ${NOTE_CHARS} are the most`, "shorten it");
+  checkNote(note);
   return settle(context, (opened) =>
     opened.toolgate.ledger.resolve(operationId, type, {
       by: context.io.user,

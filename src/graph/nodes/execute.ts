@@ -26,6 +26,7 @@ export function execute(ports: GraphPorts) {
     if (!is("run")) return called(batch, state, []);
 
     const held = leaseOf(runtime);
+    if (held === undefined) await ports.ledger.verify(last.shown.threadId); // whoever takes a thread has looked already
     const lease = held ?? claimsOnly(ports);
     try {
       const done = await callTools(ports, batch, runOf(ports, state, runtime, lease));

@@ -1,0 +1,189 @@
+// What another hand changes in the store of an agent: nothing is sent for that thread until a person has accepted it, and
+// a write that may have been sent is never sent again by itself.
+
+import { cpSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { MemorySaver, MessagesValue, START, StateGraph, StateSchema } from "@langchain/langgraph";
+import Database from "better-sqlite3";
+import { describe, expect, test } from "vitest";
+import type { Agent, Steps } from "../support/agent.js";
+import { bench } from "../support/in-process.js";
+
+const b = bench();
+const deploy = (text: string, id: string) => ({ name: "mcp__hostile__act", args: { text }, id });
+const DONE = { say: "Done." };
+const effects = () => b.log("effect").length;
+const said = { by: "ann", note: "asked the operators" };
+
+/** An agent whose write is allowed; the server of `lost` does the write and dies before it answers. */
+function start(
+  steps: Steps,
+  { lost = false, ...config }: { lost?: boolean } & Record<string, unknown> = {},
+): Promise<Agent> {
+  const calls = { act: lost ? { do: "dieAfter", by: "exit" } : { do: "answer" } };
+  return b.start({
+    config: {
+      mcpServers: { hostile: b.server("hostile", { HOSTILE: JSON.stringify({ calls }) }) },
+      permissions: { allow: ["mcp__hostile__act"] },
+      ...config,
+    },
+    steps,
+  });
+}
+
+/** Another hand: a program with the file and without the secret. */
+function byHand(...statements: string[]): void {
+  const db = new Database(join(b.folder(), "store", "toolgate.sqlite"));
+  for (const statement of statements) db.exec(statement);
+  db.close();
+}
+
+describe("a store that another hand changes", () => {
+  test.each([
+    ["takes the row of an unknown write out", "DELETE FROM operations WHERE status = 'result_unknown'"],
+    ["takes the row out with the thread's seal", "DELETE FROM operations; UPDATE threads SET head = NULL"],
+    ["takes the model's responses out", "DELETE FROM model_requests"],
+    ["says that an unknown write failed", "UPDATE operations SET status = 'failed', reason = 'resolved'"],
+    [
+      "says that it was never begun",
+      "UPDATE operations SET state = 'proposed', status = NULL, reason = NULL, outcome = NULL, settled_at = NULL, sent = 0, owner = NULL, lease_until = NULL",
+    ],
+    ["says that it was a read", "UPDATE operations SET effect = 'read'"],
+    [
+      "gives it to another thread",
+      "INSERT INTO threads (key) VALUES ('other'); UPDATE operations SET thread = (SELECT n FROM threads WHERE key = 'other')",
+    ],
+    [
+      "gives it to another turn",
+      "INSERT INTO threads (key) VALUES ('x'); INSERT INTO turns (thread, turn_id) VALUES ((SELECT n FROM threads WHERE key = 'x'), 'x'); UPDATE operations SET turn = (SELECT max(n) FROM turns)",
+    ],
+    ["changes whose arguments it has", "UPDATE operations SET arguments_digest = zeroblob(32)"],
+    ["changes its scope", "UPDATE operations SET scope = 'other'"],
+  ])("%s: nothing is sent", async (_, statement) => {
+    b.onDisk();
+    const first = await start([{ calls: [deploy("a", "c1")] }, DONE], { lost: true });
+    const turn = await first.ask("deploy");
+    expect(turn.report.status).toBe("result_unknown");
+    const sent = effects();
+    await first.toolgate.close();
+    byHand(statement);
+    const second = await start([{ calls: [deploy("a", "c1")] }, DONE]);
+    for (const input of [undefined, "again"]) {
+      await expect(second.ask(input)).rejects.toMatchObject({ code: "store_tampered", data: { threadId: "t1" } });
+    }
+    expect((await second.ask("deploy", "t2")).report.status).toBe("done"); // another thread goes on
+    expect(effects()).toBe(sent + 1);
+  });
+
+  test("a person accepts it: what may have been sent is unknown, and halts", async () => {
+    b.onDisk();
+    const first = await start([{ calls: [deploy("a", "c1")] }, DONE], { lost: true });
+    await first.ask("deploy");
+    await first.toolgate.close();
+    byHand("DELETE FROM operations");
+    const second = await start([{ calls: [deploy("a", "c1")] }, { calls: [deploy("a", "c2")] }, DONE]);
+    await expect(second.toolgate.ledger.accept("nothing", said)).rejects.toMatchObject({ code: "not_found" });
+    const { unknowns } = await second.toolgate.ledger.accept("t1", said);
+    expect(unknowns).toMatchObject([{ callId: "c1", alias: "mcp__hostile__act" }]);
+    const before = effects();
+    const turn = await second.ask("again");
+    expect(turn.report.operations).toMatchObject([{ callId: "c2", status: "rejected", reason: "halted" }]);
+    expect(effects()).toBe(before);
+    await second.toolgate.ledger.resolve(unknowns[0]?.operationId as string, "happened", { by: "ann" });
+    expect((await second.ask("go on")).report.status).toBe("done");
+  });
+
+  test("nobody accepts anything where identity is required", async () => {
+    b.onDisk();
+    const approvals = { secret: "a-secret-for-tests-that-is-long-enough", requireIdentity: true };
+    const agent = await start([{ calls: [deploy("a", "c1")] }, DONE], { approvals });
+    await agent.ask("deploy");
+    const { ledger } = agent.toolgate;
+    await expect(ledger.accept("t1", { note: "it is fine" })).rejects.toMatchObject({ code: "invalid_answer" });
+    await expect(ledger.acceptRestored({ note: "it is fine" })).rejects.toMatchObject({ code: "invalid_answer" });
+  });
+
+  // A part of another graph takes no thread, so nothing had looked at the seals before its writes were sent.
+  test("as a part of another graph nothing is sent either", async () => {
+    b.onDisk();
+    const first = await start([{ calls: [deploy("a", "c1")] }, DONE], { lost: true });
+    await first.ask("deploy");
+    await first.toolgate.close();
+    byHand("DELETE FROM operations");
+    const agent = await start([{ calls: [deploy("a", "c1")] }, DONE]);
+    const { graph } = agent.toolgate;
+    const parent = new StateGraph(new StateSchema({ messages: MessagesValue }))
+      .addNode("agent", graph as never)
+      .addEdge(START, "agent")
+      .compile({ checkpointer: new MemorySaver() });
+    const before = effects();
+    const input = { messages: [{ role: "user", content: "go" }] };
+    const running = parent.invoke(input as never, { configurable: { thread_id: "t1" }, durability: "sync" });
+    await expect(running).rejects.toMatchObject({ code: "store_tampered" });
+    expect(effects()).toBe(before);
+  });
+
+  test("a host without a secret of its own keeps one in the store's folder, and its rows are sealed (mark-1)", async () => {
+    b.onDisk();
+    const first = await start([{ calls: [deploy("a", "c1")] }, DONE], { approvals: {} });
+    await first.ask("deploy");
+    await first.toolgate.close();
+    expect(readFileSync(join(b.folder(), "store", "secret"), "utf8").trim().length).toBeGreaterThanOrEqual(32);
+    byHand("UPDATE operations SET attempt = 7");
+    const second = await start([DONE], { approvals: {} });
+    await expect(second.ask("again")).rejects.toMatchObject({ code: "store_tampered" });
+  });
+});
+
+describe("a store that is set back as a whole", () => {
+  const store = () => ({ kind: "sqlite", path: join(b.folder(), "store"), mark: join(b.folder(), "marks", "mark") });
+  const copy = () => join(b.folder(), "backup");
+
+  test("nothing is sent until it is accepted, and then what may have been sent is unknown (mark-1, mark-2)", async () => {
+    b.onDisk();
+    const first = await start([{ calls: [deploy("a", "c1")] }, DONE], {
+      store: store(),
+      permissions: { ask: ["mcp__hostile__act"] },
+    });
+    const question = await first.ask("deploy");
+    await first.toolgate.close();
+    cpSync(store().path, copy(), { recursive: true });
+
+    const second = await start([{ calls: [deploy("a", "c1")] }, DONE], {
+      store: store(),
+      permissions: { ask: ["mcp__hostile__act"] },
+    });
+    const id = question.report.approvals[0]?.approvalId as string;
+    await second.resume({ decisions: { [id]: { type: "approve" } } });
+    await second.toolgate.close();
+    expect(effects()).toBe(1);
+    expect(JSON.parse(readFileSync(store().mark, "utf8"))).toMatchObject({ sends: 1 });
+
+    rmSync(store().path, { recursive: true });
+    cpSync(copy(), store().path, { recursive: true });
+    const third = await start([{ calls: [deploy("a", "c1")] }, DONE], {
+      store: store(),
+      permissions: { ask: ["mcp__hostile__act"] },
+    });
+    const again = third.resume({ decisions: { [id]: { type: "approve" } } });
+    await expect(again).rejects.toMatchObject({ code: "store_tampered", data: { restored: true } });
+    await expect(third.ask("new", "t2")).rejects.toMatchObject({ code: "store_tampered" }); // the whole store is in doubt
+    const { unknowns } = await third.toolgate.ledger.acceptRestored(said);
+    expect(unknowns).toMatchObject([{ threadId: "t1", callId: "c1" }]);
+    const turn = await third.resume({ decisions: { [id]: { type: "approve" } } });
+    expect(turn.report.status).toBe("result_unknown");
+    expect(effects()).toBe(1);
+  });
+
+  test("a store that was deleted is not taken for a new one", async () => {
+    b.onDisk();
+    const first = await start([{ calls: [deploy("a", "c1")] }, DONE], { store: store() });
+    await first.ask("deploy");
+    await first.toolgate.close();
+    rmSync(store().path, { recursive: true });
+    const second = await start([{ calls: [deploy("a", "c1")] }, DONE], { store: store() });
+    await expect(second.ask("deploy")).rejects.toThrow("is not the one that its mark");
+    expect(await second.toolgate.ledger.acceptRestored(said)).toEqual({ unknowns: [] });
+    expect((await second.ask("deploy")).report.status).toBe("done");
+  });
+});
