@@ -3,6 +3,14 @@
 import { z } from "zod";
 import { Digest } from "./digest.js";
 
+/** Where a call goes and who it is called as, as the configuration of its server says. */
+export const Destination = z.strictObject({
+  /** What a person reads of it: one line, without secrets. */
+  text: z.string(),
+  digest: Digest,
+});
+export type Destination = z.infer<typeof Destination>;
+
 /** What a question and its answer are about. */
 const ABOUT = {
   /** Random, 128 bits. No secret: knowing it authorises nothing. */
@@ -19,6 +27,8 @@ const ABOUT = {
 /** A question about exactly one operation. */
 export const ApprovalRequest = z.strictObject({
   ...ABOUT,
+  /** Absent for the host's own tools. `moved`: how often it changed since the operation was first asked about. */
+  destination: Destination.extend({ moved: z.number().int().nonnegative() }).optional(),
   /** Why a person is asked: the rule, or the earlier writes a guard found. */
   why: z.string(),
   /** Ids of the earlier writes the person is shown. An approval covers no others. */
@@ -34,6 +44,8 @@ export type VerdictType = z.infer<typeof VerdictType>;
 /** A person's answer, sealed: `mac` covers every other field. */
 export const Verdict = z.strictObject({
   ...ABOUT,
+  /** Digest of the question's destination. */
+  destination: Digest.optional(),
   type: VerdictType,
   approver: z.string(),
   at: z.number(),

@@ -9,7 +9,7 @@
 // Requests are stored in the ledger before they are shown, and answers before anything is decided by them.
 
 import { interrupt, type LangGraphRunnableConfig } from "@langchain/langgraph";
-import { approvalPayload, type PersonAnswer, type Question, readAnswer } from "../../approval/index.js";
+import { approvalPayload, type PersonAnswer, type Question, readAnswer, reasked } from "../../approval/index.js";
 import { type Batch, type BatchCall, judgeResponse } from "../../gate/batch.js";
 import { injectsOf } from "../../gate/routed-call.js";
 import { refusedAnswer, storeAnswers, unheard } from "../../gate/verdicts.js";
@@ -79,6 +79,10 @@ function questionAbout(call: BatchCall, { request }: Asked): Question {
 }
 
 function newRequest({ newId, config }: GraphPorts, { turnId, threadId }: Batch, call: BatchCall): NewRequest {
+  const name = call.operation.server ?? "";
+  const server = { name, credentialId: config.mcpServers[name]?.credentialId };
+  const { destination, why } = reasked(call.destination, call.asked?.request, server);
+  const reason = call.operation.decision?.reason ?? "no rule names this tool";
   return {
     approvalId: newId(),
     operation: call.operation,
@@ -87,7 +91,8 @@ function newRequest({ newId, config }: GraphPorts, { turnId, threadId }: Batch, 
     scope: config.scope,
     toolDigest: (call.entry as NonNullable<typeof call.entry>).digest,
     ...injectsOf(call),
-    why: call.operation.decision?.reason ?? "no rule names this tool",
+    ...(destination === undefined ? {} : { destination }),
+    why: why === undefined ? reason : `${reason}; ${why}`,
     seen: earlierOf(call).map((write) => write.operationId),
     ttlMs: config.approvals.requestTtlMs,
   };
