@@ -61,7 +61,8 @@ function coveredBy(server: ServerConfig, { cut, secret }: DestinationTerms): unk
     return [type, who, where(command), args.map(mayHoldSecrets), where(cwd), named(env)];
   }
   const { type, url, headers } = server;
-  return [type, who, where(originOf(url)), mayHoldSecrets(url), named(headers, (name) => name.toLowerCase())];
+  const origin = secret === undefined ? null : originOf(url); // without a key what is left of the url says it: an origin is in lower case
+  return [type, who, origin, mayHoldSecrets(url), named(headers, (name) => name.toLowerCase())];
 }
 
 /** By name, in the order of code units. Headers whose names differ in case only keep their order: they are sent in it. */
