@@ -5,6 +5,8 @@
 //                    the thread without a way on.
 //   approval-node-4. What was answered elsewhere counts: the node asks the ledger first, so that a run with no answer at
 //                    all goes on, too.
+//   approval-node-5. A call that a person edited outside of any run, and that is asked about again, is stored in the state
+//                    before anybody is asked: reports find the open questions of a thread by what its state shows.
 //
 // Requests are stored in the ledger before they are shown, and answers before anything is decided by them.
 
@@ -28,6 +30,7 @@ export function approval(ports: GraphPorts) {
     const batch = await judgeResponse(ports, last.shown);
     const open = batch.calls.filter((call) => call.judgement.kind === "ask");
     if (open.length === 0) return update(last, batch, ""); // approval-node-4
+    if (open.some((call) => isNewEdit(call, state))) return update(last, batch, state.note); // approval-node-5
 
     const requests = open.map((call) => newRequest(ports, batch, call));
     const asked = await ports.ledger.ask(requests, leaseOf(runtime)?.owner); // stored before anybody is asked
@@ -43,6 +46,11 @@ export function approval(ports: GraphPorts) {
     const note = await store(ports, batch.proposalId, asked, read.answers, approver);
     return update(last, await judgeResponse(ports, last.shown), note);
   };
+}
+
+/** Whether it is a person's edit that the state does not show as asked about yet. */
+function isNewEdit({ operation: { id, replaces } }: BatchCall, { operations }: GraphState): boolean {
+  return replaces !== undefined && !operations.some((view) => view.operationId === id && view.status === "asked");
 }
 
 /** Stores the answers; returns why some were not taken, for the next question. */
