@@ -6,16 +6,23 @@
 //   destination-1. The text holds no secret and no hidden character, and it is never longer than `TEXT_CHARS`.
 //   destination-2. The digest changes with everything that says where a call goes and who it is called as, and with nothing
 //                  else: neither with the order of variables and headers, nor with time limits and other settings.
-//   destination-3. The values of secrets, variables and headers go into a digest only under a key that outlives the process.
-//                  Without such a key it covers what is left when the secrets are taken out, and the names of variables and
-//                  headers: otherwise whoever reads the store could guess at the values.
+//   destination-3. The values of secrets, variables and headers go into a digest only under a key that outlives the process:
+//                  otherwise whoever reads the store could guess at them. What is digested without a key is the rest, when the
+//                  secrets are taken out, and the names of variables and headers. Hosts without a key in common compare that.
 //   destination-4. Under a `credentialId` the values of secrets, variables and headers may change: it is the host's word that
 //                  they stand for the same caller. The command, the folder and the origin of a url still count by value.
 //   destination-5. A question about a call that goes elsewhere since it was last asked says so. From the second time on it says
 //                  to set `credentialId`, where the server has none.
 
 import { createHmac } from "node:crypto";
-import { type ApprovalRequest, type Destination, oneLine, type ServerConfig, sha256 } from "../contracts/index.js";
+import {
+  type ApprovalRequest,
+  type Destination,
+  oneLine,
+  type ServerConfig,
+  sameDestination,
+  sha256,
+} from "../contracts/index.js";
 
 /** Characters of the text. */
 export const TEXT_CHARS = 500;
@@ -33,23 +40,26 @@ export interface DestinationTerms {
 
 /** Where the calls to this server go, and who they are made as. */
 export function destinationOf(server: ServerConfig, terms: DestinationTerms): Destination {
-  const { secret } = terms;
-  const covered = JSON.stringify(coveredBy(server, terms));
-  const digest =
-    secret === undefined
-      ? sha256(covered)
-      : createHmac("sha256", createHmac("sha256", secret).update("toolgate destination").digest())
-          .update(covered)
-          .digest("hex");
-  return { text: textOf(server, terms), digest };
+  const { cut, secret } = terms;
+  const plain = sha256(JSON.stringify(coveredBy(server, cut, false)));
+  const text = textOf(server, terms);
+  if (secret === undefined) return { text, digest: plain };
+  const key = hmac(secret, "toolgate destination");
+  const whole = hmac(key, JSON.stringify(coveredBy(server, cut, true))).toString("hex");
+  const keyName = hmac(key, "name").toString("hex").slice(0, 16);
+  return { text, digest: `${plain}:${keyName}:${whole}` };
 }
 
-/** What the digest is made from. */
-function coveredBy(server: ServerConfig, { cut, secret }: DestinationTerms): unknown {
+function hmac(key: string | Buffer, text: string): Buffer {
+  return createHmac("sha256", key).update(text).digest();
+}
+
+/** What a digest is made from: with a key, or without one. */
+function coveredBy(server: ServerConfig, cut: DestinationTerms["cut"], keyed: boolean): unknown {
   const { credentialId } = server;
   const asIs = (text: string) => text;
-  const where = secret === undefined ? cut : asIs; // destination-3
-  const whole = secret !== undefined && credentialId === undefined; // destination-3, destination-4
+  const where = keyed ? asIs : cut; // destination-3
+  const whole = keyed && credentialId === undefined; // destination-3, destination-4
   const mayHoldSecrets = whole ? asIs : cut;
   const named = (record: Readonly<Record<string, string>>, nameOf = asIs) =>
     Object.entries(record)
@@ -61,7 +71,7 @@ function coveredBy(server: ServerConfig, { cut, secret }: DestinationTerms): unk
     return [type, who, where(command), args.map(mayHoldSecrets), where(cwd), named(env)];
   }
   const { type, url, headers } = server;
-  const origin = secret === undefined ? null : originOf(url); // without a key what is left of the url says it: an origin is in lower case
+  const origin = keyed ? originOf(url) : null; // in lower case, so that a secret in it would not be found
   return [type, who, origin, mayHoldSecrets(url), named(headers, (name) => name.toLowerCase())];
 }
 
@@ -114,12 +124,12 @@ export function reasked(
   if (was === undefined) {
     return { destination: { ...now, moved: 0 }, why: "the question before this one did not say where the call goes" };
   }
-  if (was.digest === now.digest) return { destination: { ...now, moved: was.moved }, why: undefined };
+  if (sameDestination(was.digest, now.digest)) return { destination: { ...now, moved: was.moved }, why: undefined };
   const moved = was.moved + 1;
   const name = `\`${oneLine(server.name, 60)}\``;
   const what =
     was.text === now.text
-      ? `who this call is made as may have changed since it was asked about: ${name} has other arguments, variables, headers or credentials, or they are compared under another secret`
+      ? `who this call is made as may have changed since it was asked about: ${name} has other arguments, variables, headers or credentials`
       : `where this call goes has changed since it was asked about: it was ${was.text}`;
   const hint = `this has happened ${moved} times; where only the credentials of ${name} change, set its \`credentialId\`, and changed credentials do not ask again`;
   const why = moved < 2 || server.credentialId !== undefined ? what : `${what}; ${hint}`;

@@ -18,6 +18,7 @@ import {
   type Operation,
   type OperationRow,
   type Proposal,
+  sameDestination,
   sameInjects,
   sha256,
   type ToolEntry,
@@ -179,8 +180,10 @@ interface Known {
 async function factsOf(ports: GatePorts, one: Routed, { row, asked: question, foreign, snapshot }: Known) {
   const verdict = question?.verdict;
   const holds = verdict !== undefined && sealed(verdict, ports.secret);
-  const covers =
-    holds && sameInjects(verdict.injects, injectsOf(one).injects) && verdict.destination === one.destination?.digest;
+  const goesThere = [question?.request.destination?.digest, verdict?.destination].every((digest) =>
+    sameDestination(digest, one.destination?.digest),
+  );
+  const covers = holds && goesThere && sameInjects(verdict.injects, injectsOf(one).injects);
   const yes = covers && verdict.type === "approve" ? verdict : undefined;
   const invalid = isOver(row, one.operation) ? one.invalid : await argumentProblem(ports, one);
   const facts: CallFacts = {

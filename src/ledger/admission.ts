@@ -19,6 +19,7 @@ import {
   type Owner,
   rejected,
   type SettledRow,
+  sameDestination,
   sameInjects,
 } from "../contracts/index.js";
 import type { Asked, ClaimRequest } from "./port.js";
@@ -116,8 +117,8 @@ function approval(facts: ClaimFacts): string | undefined {
     given.approvalId === asked.request.approvalId &&
     given.mac === verdict.mac &&
     verdict.type === "approve" &&
-    asked.request.destination?.digest === destination &&
-    verdict.destination === destination &&
+    sameDestination(asked.request.destination?.digest, destination) &&
+    sameDestination(verdict.destination, destination) &&
     [asked.request, verdict].every(
       (sealed) =>
         sealed.operationId === operation.id &&

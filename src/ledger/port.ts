@@ -22,6 +22,7 @@
 
 import type {
   ApprovalRequest,
+  DestinationDigest,
   Digest,
   Operation,
   OperationRow,
@@ -173,7 +174,7 @@ export interface ClaimRequest {
   /** Names of the parameters that will be filled in at the send, sorted. */
   readonly injects?: readonly string[];
   /** Digest of where it goes and who it is called as; absent for the host's own tools. */
-  readonly destination?: Digest;
+  readonly destination?: DestinationDigest;
   /** What to do about an identical earlier write. */
   readonly repeat: "allow" | "ask" | "deny";
   /** The verdict to consume: required unless policy allows the operation and no guard hits. */

@@ -11,6 +11,7 @@ import {
   type Outcome,
   type Owner,
   rejected,
+  sameDestination,
   sameInjects,
   type Verdict,
 } from "../contracts/index.js";
@@ -68,8 +69,8 @@ function shows(current: Question, wanted: NewRequest): boolean {
   const { request } = current;
   const shown = new Set(request.seen);
   const sameTool = request.toolDigest === wanted.toolDigest && sameInjects(request.injects, wanted.injects);
-  const sameDestination = request.destination?.digest === wanted.destination?.digest;
-  return sameTool && sameDestination && wanted.seen.every((id) => shown.has(id));
+  const goesThere = sameDestination(request.destination?.digest, wanted.destination?.digest);
+  return sameTool && goesThere && wanted.seen.every((id) => shown.has(id));
 }
 
 export function asked(tx: Transaction, operationIds: readonly Digest[]): Asked[] {

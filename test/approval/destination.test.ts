@@ -1,9 +1,17 @@
 // Where a call goes and who it is called as: what a person reads of it, and what a yes is compared with.
 
+import { createHmac } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type DestinationTerms, destinationOf, reasked, TEXT_CHARS } from "../../src/approval/index.js";
-import { HttpServer, hasHidden, type ServerConfig, StdioServer } from "../../src/contracts/index.js";
+import {
+  DestinationDigest,
+  HttpServer,
+  hasHidden,
+  type ServerConfig,
+  StdioServer,
+  sameDestination,
+} from "../../src/contracts/index.js";
 import { createRedactor } from "../../src/observation/redact.js";
 
 const KEY = "a-secret-for-tests-that-is-long-enough";
@@ -132,10 +140,31 @@ describe("what a yes is compared with (destination-2)", () => {
 });
 
 describe("secrets in what is compared", () => {
-  test("the key is needed to make the digest, and it is not the key of the seals (destination-3)", () => {
+  test("the key is needed to make the second digest, and it is not the key of the seals (destination-3)", () => {
     const [one, two] = [digestOf(stdio()), digestOf(stdio(), { ...terms(), secret: `${KEY}x` })];
-    expect(one).not.toBe(two);
-    expect([one, two].every((digest) => /^[0-9a-f]{64}$/.test(digest))).toBe(true);
+    const [plain, key, whole] = one.split(":");
+    const [otherPlain, otherKey, otherWhole] = two.split(":");
+    expect([plain, plain]).toEqual([otherPlain, digestOf(stdio(), unkeyed())]);
+    expect([key === otherKey, whole === otherWhole]).toEqual([false, false]);
+    expect([one, two].every((digest) => DestinationDigest.safeParse(digest).success)).toBe(true);
+    const covered = JSON.stringify(["stdio", null, "node", ["bank.js"], FOLDER, []]);
+    expect(whole).not.toBe(createHmac("sha256", KEY).update(covered).digest("hex"));
+  });
+
+  test("two destinations are compared by value under one key, and by the rest without a key in common (destination-3)", () => {
+    const of = (value: string, secret: string | undefined) =>
+      digestOf(stdio({ env: { A: value } }), { ...terms(), secret });
+    const elsewhere = digestOf(stdio({ env: { B: "1" } }));
+    const other = `${KEY}x`;
+    expect(sameDestination(of("1", KEY), of("1", KEY))).toBe(true);
+    expect(sameDestination(of("1", KEY), of("2", KEY))).toBe(false);
+    expect(sameDestination(of("1", KEY), of("2", other))).toBe(true);
+    expect(sameDestination(of("1", KEY), of("2", undefined))).toBe(true);
+    expect(sameDestination(of("1", undefined), of("2", undefined))).toBe(true);
+    for (const secret of [KEY, other, undefined]) expect(sameDestination(elsewhere, of("1", secret))).toBe(false);
+    expect(sameDestination(undefined, of("1", KEY))).toBe(false);
+    expect(sameDestination(of("1", undefined), undefined)).toBe(false);
+    expect(sameDestination(undefined, undefined)).toBe(true);
   });
 
   test.each<[string, (secret: string) => ServerConfig]>([
@@ -196,7 +225,7 @@ describe("what the next question says (destination-5)", () => {
     });
     expect(reasked(asAnother, { destination: { ...here, moved: 0 } }, bank)).toEqual({
       destination: { ...asAnother, moved: 1 },
-      why: "who this call is made as may have changed since it was asked about: `bank` has other arguments, variables, headers or credentials, or they are compared under another secret",
+      why: "who this call is made as may have changed since it was asked about: `bank` has other arguments, variables, headers or credentials",
     });
   });
 

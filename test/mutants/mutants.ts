@@ -162,8 +162,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     ...ADMISSION,
     name: "a yes to a call of one server permits it when the server's name points to another one",
-    find: "verdict.destination === destination &&",
-    replace: "(verdict.destination === destination || destination !== undefined) &&",
+    find: "sameDestination(verdict.destination, destination) &&",
+    replace: "(sameDestination(verdict.destination, destination) || destination !== undefined) &&",
   },
   {
     ...ADMISSION,
