@@ -26,6 +26,8 @@ import {
 
 /** Characters of the text. */
 export const TEXT_CHARS = 500;
+/** Of these, characters of the `credentialId`: it is shown however long the command is. */
+const WHO_CHARS = 100;
 
 export interface DestinationTerms {
   /** Takes secrets out of what a person reads. */
@@ -86,9 +88,12 @@ function originOf(url: string): string {
 
 /** What a person reads. (destination-1) */
 function textOf(server: ServerConfig, { redact, folder }: DestinationTerms): string {
-  const as = server.credentialId === undefined ? "" : ` as \`${redact(server.credentialId)}\``;
-  const said = `${server.type === "stdio" ? programOf(server, redact, folder) : redact(server.url)}${as}`;
-  return oneLine(redact(oneLine(redact(said), Number.POSITIVE_INFINITY)), TEXT_CHARS); // cut last: half a secret is not found
+  const { credentialId } = server;
+  const shown = (text: string, chars: number) =>
+    oneLine(redact(oneLine(redact(text), Number.POSITIVE_INFINITY)), chars); // cut last: half a secret is not found
+  const as = credentialId === undefined ? "" : ` as \`${shown(credentialId, WHO_CHARS)}\``;
+  const where = server.type === "stdio" ? programOf(server, redact, folder) : server.url;
+  return shown(`${shown(where, TEXT_CHARS - as.length)}${as}`, TEXT_CHARS);
 }
 
 function programOf(
@@ -129,7 +134,7 @@ export function reasked(
   const name = `\`${oneLine(server.name, 60)}\``;
   const what =
     was.text === now.text
-      ? `who this call is made as may have changed since it was asked about: ${name} has other arguments, variables, headers or credentials`
+      ? `where this call goes, or who it is made as, has changed since it was asked about: ${name} has other arguments, variables, headers or credentials, or starts in another folder`
       : `where this call goes has changed since it was asked about: it was ${was.text}`;
   const hint = `this has happened ${moved} times; where only the credentials of ${name} change, set its \`credentialId\`, and changed credentials do not ask again`;
   const why = moved < 2 || server.credentialId !== undefined ? what : `${what}; ${hint}`;

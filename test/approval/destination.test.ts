@@ -53,6 +53,15 @@ describe("what a person reads (destination-1)", () => {
     expect(textOf(http({ credentialId: "as abcdefgh" }), ["abcdefgh"])).toContain("as `as [redacted]`");
   });
 
+  test("the caller is named however long the command is", () => {
+    const text = textOf(stdio({ args: ["a".repeat(2_000)], credentialId: "treasury" }));
+    expect([text.length, text.startsWith("runs `node aaaa"), text.endsWith("aaa… as `treasury`")]).toEqual([
+      500,
+      true,
+      true,
+    ]);
+  });
+
   test("for all servers and secrets: no secret, nothing hidden, and never too long", () => {
     const word = fc.string({ unit: "binary", maxLength: 40 });
     const secret = fc.string({ unit: fc.constantFrom(...'abc 1"\\\n`é'), minLength: 6, maxLength: 12 });
@@ -225,7 +234,7 @@ describe("what the next question says (destination-5)", () => {
     });
     expect(reasked(asAnother, { destination: { ...here, moved: 0 } }, bank)).toEqual({
       destination: { ...asAnother, moved: 1 },
-      why: "who this call is made as may have changed since it was asked about: `bank` has other arguments, variables, headers or credentials",
+      why: "where this call goes, or who it is made as, has changed since it was asked about: `bank` has other arguments, variables, headers or credentials, or starts in another folder",
     });
   });
 

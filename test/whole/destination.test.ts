@@ -124,7 +124,7 @@ describe("a yes is for who the call is made as (G4)", () => {
     expect([again.report.status, ...effects("one")]).toEqual(["awaiting_approval", 0]);
     expect(asked(again).destination).toBe(question.destination);
     expect(asked(again).why).toContain(
-      "who this call is made as may have changed since it was asked about: `bank` has",
+      "where this call goes, or who it is made as, has changed since it was asked about: `bank` has",
     );
     expect(JSON.stringify([again, question])).not.toMatch(/the-(first|second)-token/);
     const files = readdirSync(join(b.folder(), "store")).map((name) => join(b.folder(), "store", name));
@@ -172,6 +172,6 @@ describe("a yes is for who the call is made as (G4)", () => {
     await third.toolgate.ledger.answer(question.approvalId, { type: "approve" });
     const again = await third.ask(undefined, "t2");
     expect([again.report.status, ...effects("one")]).toEqual(["awaiting_approval", 1]);
-    expect(asked(again).why).toContain("who this call is made as may have changed");
+    expect(asked(again).why).toContain("where this call goes, or who it is made as, has changed");
   });
 });
