@@ -37,6 +37,8 @@ export interface ActionRequest {
   readonly toolCallId: string;
   readonly server: string | null;
   readonly tool: string | null;
+  /** Where the call goes and who it is called as; null for the host's own tools. */
+  readonly destination: string | null;
   readonly argumentsDigest: string;
   readonly toolDigest: string;
   readonly effect: EffectClass;
@@ -107,6 +109,7 @@ function action(question: Question, apart: string | undefined): ActionRequest {
     toolCallId: operation.callId,
     server: operation.server,
     tool: operation.tool,
+    destination: request.destination?.text ?? null,
     argumentsDigest: request.argumentsDigest,
     toolDigest: request.toolDigest,
     effect: operation.effect,
@@ -129,6 +132,7 @@ function describe({ request, operation, tool, earlier }: Question, apart: string
   const shown = showArguments(operation.arguments);
   const lines = [
     `${operation.effect === "write" ? "Write" : "Read"}: \`${oneLine(tool.tool)}\` of \`${oneLine(tool.server)}\``,
+    ...(request.destination === undefined ? [] : [`Where it goes: ${request.destination.text}`]),
     `Why you are asked: ${oneLine(request.why, 2_000)}`,
     ...(earlier.length > 0 ? ["Earlier writes; your answer covers these and no others:"] : []),
     ...earlier.map((line) => `- ${oneLine(line, 500)}`),

@@ -29,6 +29,7 @@ export function showApprovals(items: readonly (ApprovalItem & { threadId?: strin
       lines([
         options.style.bold(item.approvalId),
         ...callLines(item),
+        ...(item.destination === null ? [] : [`  where it goes: ${oneLine(item.destination, 1_000)}`]),
         `  why: ${oneLine(item.why, 2_000)}`,
         `  expires: ${item.expiresAt}`,
         ...argumentLines(item),

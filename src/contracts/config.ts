@@ -37,6 +37,11 @@ const serverCommon = {
   timeoutMs: positive.optional(),
   /** Key of the grants for this server, shared with it. @default `approvals.secret` */
   grantSecret: z.string().min(32).optional(),
+  /**
+   * Names who the server is called as. Under one name, changed credentials (secret arguments, variables, headers) do not ask
+   * again about calls that were approved. @default approvals hold for the credentials themselves
+   */
+  credentialId: z.string().min(1).max(200).optional(),
 };
 
 export const StdioServer = z.strictObject({

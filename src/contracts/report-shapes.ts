@@ -20,6 +20,8 @@ export const ApprovalItem = z.strictObject({
   ...CALL,
   arguments: JsonObject,
   effect: EffectClass,
+  /** Where the call goes and who it is called as; null for the host's own tools. */
+  destination: z.string().nullable(),
   why: z.string(),
   expiresAt: z.string(),
 });

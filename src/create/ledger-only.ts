@@ -13,6 +13,7 @@ import { openRedactor } from "../observation/redact.js";
 import { type Records, recordsOf } from "../report/records.js";
 import { newId, secretOf } from "./chance.js";
 import { configure } from "./configure.js";
+import { destinationsOf } from "./destinations.js";
 import { once, takeEvery } from "./once.js";
 import { createOwners } from "./owners.js";
 import { guardsOf, type LedgerStore, openLedger } from "./stores.js";
@@ -39,6 +40,7 @@ export async function openRecords(given: Config): Promise<OpenRecords> {
     checker,
     policy,
     settings,
+    destinationOf: destinationsOf(config),
     secret: secretOf(config),
     now: Date.now,
     newId,

@@ -18,6 +18,7 @@ import { recordsOf } from "../report/records.js";
 import { type Background, createBackground } from "./background.js";
 import { newId, secretOf } from "./chance.js";
 import { type Configured, configure } from "./configure.js";
+import { destinationsOf } from "./destinations.js";
 import { endAll, once, takeEvery } from "./once.js";
 import type { Toolgate, ToolgateOptions } from "./options.js";
 import { createOwners, type Owners } from "./owners.js";
@@ -119,6 +120,7 @@ function portsOf(
     checker: createSchemaChecker(),
     policy,
     settings,
+    destinationOf: destinationsOf(config),
     model: once(async () => options.model ?? (await configuredModel(config.model))),
     tools,
     newOwner: made.owners.next,

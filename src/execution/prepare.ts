@@ -127,10 +127,11 @@ export async function claim(
       owner: run.lease.owner,
       leaseMs: config.leaseMs,
       ttlMs: config.approvals.ttlMs,
-      operations: ready.map(({ operation, entry, settings, yes }) => ({
+      operations: ready.map(({ operation, entry, settings, destination, yes }) => ({
         operation,
         toolDigest: (entry as NonNullable<typeof entry>).digest, // a permitted call has a tool
         ...injectsOf({ settings }),
+        ...(destination === undefined ? {} : { destination: destination.digest }),
         repeat: settings?.repeat ?? "ask",
         ...(yes === undefined ? {} : { verdict: { approvalId: yes.approvalId, mac: yes.mac } }),
       })),

@@ -8,6 +8,7 @@
 
 import { sealed } from "../approval/index.js";
 import {
+  type Destination,
   type Digest,
   isBuiltIn,
   isRetriable,
@@ -17,6 +18,7 @@ import {
   type Operation,
   type OperationRow,
   type Proposal,
+  sameDestination,
   sameInjects,
   sha256,
   type ToolEntry,
@@ -48,6 +50,7 @@ export interface BatchCall {
   readonly operation: Operation;
   readonly entry: ToolEntry | undefined;
   readonly settings: ToolSettings | undefined;
+  readonly destination: Destination | undefined;
   readonly asked: Asked | undefined;
   /** The stored verdict, when it is a yes that verifies. */
   readonly yes: Verdict | undefined;
@@ -84,8 +87,8 @@ export async function judgeResponse(ports: GatePorts, response: ResponseShown): 
   const judgements = judge(facts, look.standing, limits, haltScope);
   const calls = known.map(({ one, question, yes }, index): BatchCall => {
     const judgement = judgements[index] as Judgement;
-    const { call, entry, settings } = one;
-    return { call, operation: judgement.operation, entry, settings, asked: question, yes, judgement };
+    const { call, entry, settings, destination } = one;
+    return { call, operation: judgement.operation, entry, settings, destination, asked: question, yes, judgement };
   });
   return {
     threadId: response.threadId,
@@ -177,7 +180,10 @@ interface Known {
 async function factsOf(ports: GatePorts, one: Routed, { row, asked: question, foreign, snapshot }: Known) {
   const verdict = question?.verdict;
   const holds = verdict !== undefined && sealed(verdict, ports.secret);
-  const covers = holds && sameInjects(verdict.injects, injectsOf(one).injects);
+  const goesThere = [question?.request.destination?.digest, verdict?.destination].every((digest) =>
+    sameDestination(digest, one.destination?.digest),
+  );
+  const covers = holds && goesThere && sameInjects(verdict.injects, injectsOf(one).injects);
   const yes = covers && verdict.type === "approve" ? verdict : undefined;
   const invalid = isOver(row, one.operation) ? one.invalid : await argumentProblem(ports, one);
   const facts: CallFacts = {

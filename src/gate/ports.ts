@@ -1,7 +1,7 @@
 // What the gate needs of its host.
 
 import type { SchemaChecker } from "../catalog/index.js";
-import type { Config, Digest, ToolSnapshot } from "../contracts/index.js";
+import type { Config, Destination, Digest, ToolSnapshot } from "../contracts/index.js";
 import type { Ledger } from "../ledger/port.js";
 import type { Policy, Settings } from "../policy/index.js";
 
@@ -12,6 +12,8 @@ export interface GatePorts {
   readonly checker: Pick<SchemaChecker, "check">;
   readonly policy: Policy;
   readonly settings: Settings;
+  /** Where the calls to a server go and who they are made as, as configured now; undefined for a server that is not. */
+  readonly destinationOf: (server: string) => Destination | undefined;
   /** Key of the seal on verdicts. */
   readonly secret: string;
   /** Epoch milliseconds. */

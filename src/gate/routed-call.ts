@@ -9,6 +9,7 @@
 
 import {
   canonicalBytes,
+  type Destination,
   type Digest,
   digest,
   type JsonObject,
@@ -77,6 +78,8 @@ export interface Routed extends Located {
   readonly operation: Operation;
   readonly entry: ToolEntry | undefined;
   readonly settings: ToolSettings | undefined;
+  /** Where it goes and who it is called as; undefined for the host's own tools. */
+  readonly destination: Destination | undefined;
 }
 
 export function route(ports: GatePorts, one: Located, proposalId: string, snapshot: ToolSnapshot | undefined): Routed {
@@ -97,7 +100,9 @@ export function route(ports: GatePorts, one: Located, proposalId: string, snapsh
     decision: entry === undefined || one.invalid !== undefined ? null : decide(ports.policy, entry, one.arguments),
     ...(one.replaces === undefined ? {} : { replaces: one.replaces }),
   };
-  return { ...one, operation, entry, settings };
+  const toServer = entry !== undefined && entry.server !== LOCAL;
+  const destination = toServer ? ports.destinationOf(entry.server) : undefined;
+  return { ...one, operation, entry, settings, destination };
 }
 
 /** Names of what the host fills in at the send, as they are approved. */

@@ -133,9 +133,10 @@ function answered(ports: GatePorts, { asked, row }: OpenQuestion, answer: Person
 
 /** What a verdict is about, from the question it answers. */
 function verdictAbout(request: ApprovalRequest) {
-  const { approvalId, operationId: id, threadId, scope, argumentsDigest, toolDigest, injects, expiresAt } = request;
+  const { approvalId, operationId: id, threadId, scope, argumentsDigest, toolDigest, expiresAt } = request;
+  const { injects, destination } = request;
   const about = { approvalId, operationId: id, threadId, scope, argumentsDigest, toolDigest, expiresAt };
-  return { ...about, ...(injects ? { injects } : {}) };
+  return { ...about, ...(injects ? { injects } : {}), ...(destination ? { destination: destination.digest } : {}) };
 }
 
 /** First wins: only a verdict that no longer verifies, because its key is gone, may be given again. */
@@ -160,11 +161,12 @@ function editedOperation(operation: Operation, args: JsonObject): Operation | un
 
 function editRequest(
   { config }: GatePorts,
-  { threadId, scope, toolDigest, injects, seen }: ApprovalRequest,
+  { threadId, scope, toolDigest, injects, destination, seen }: ApprovalRequest,
   { turnId }: OperationRow,
   edit: { readonly approvalId: string; readonly operation: Operation },
 ) {
   const ttlMs = config.approvals.requestTtlMs;
-  const place = { turnId, threadId, scope, toolDigest, ...(injects ? { injects } : {}) };
-  return { ...edit, ...place, why: "a person edited the arguments", seen, ttlMs };
+  const place = { turnId, threadId, scope, toolDigest };
+  const goes = { ...(injects ? { injects } : {}), ...(destination ? { destination } : {}) };
+  return { ...edit, ...place, ...goes, why: "a person edited the arguments", seen, ttlMs };
 }

@@ -1,8 +1,8 @@
 // Admission: everything the store knows of one operation at the instant of its claim -> what the claim must do. Pure.
 //
 //   admission-1. The order of the checks is the order below; the first that bites decides.
-//   admission-2. A verdict counts only for the current question, the exact operation, tool definition and injected
-//                parameters, its thread and scope, and only with the seal that the caller has verified. A verdict that does
+//   admission-2. A verdict counts only for the current question, the exact operation, tool definition, injected
+//                parameters and destination, its thread and scope, and only with the seal that the caller has verified. A verdict that does
 //                not match is left as it is and can still be used for what it is about.
 //   admission-3. An approval covers the earlier writes that its question showed, and no others.
 //   admission-4. A verdict is used up by the operation and not by the attempt: when an attempt ended with nothing sent, the
@@ -19,6 +19,7 @@ import {
   type Owner,
   rejected,
   type SettledRow,
+  sameDestination,
   sameInjects,
 } from "../contracts/index.js";
 import type { Asked, ClaimRequest } from "./port.js";
@@ -108,7 +109,7 @@ function admit(facts: ClaimFacts): Ruling {
 
 /** The id of the approval that covers exactly this claim, if the caller named the one that is stored. (admission-2, admission-4) */
 function approval(facts: ClaimFacts): string | undefined {
-  const { operation, toolDigest, injects, verdict: given } = facts.request;
+  const { operation, toolDigest, injects, destination, verdict: given } = facts.request;
   const { asked } = facts;
   const verdict = asked?.verdict;
   if (given === undefined || asked === undefined || verdict === undefined) return undefined;
@@ -116,6 +117,8 @@ function approval(facts: ClaimFacts): string | undefined {
     given.approvalId === asked.request.approvalId &&
     given.mac === verdict.mac &&
     verdict.type === "approve" &&
+    sameDestination(asked.request.destination?.digest, destination) &&
+    sameDestination(verdict.destination, destination) &&
     [asked.request, verdict].every(
       (sealed) =>
         sealed.operationId === operation.id &&

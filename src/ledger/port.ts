@@ -24,6 +24,7 @@
 
 import type {
   ApprovalRequest,
+  DestinationDigest,
   Digest,
   Operation,
   OperationRow,
@@ -135,6 +136,7 @@ export interface NewRequest {
   readonly scope: string;
   readonly toolDigest: Digest;
   readonly injects?: readonly string[];
+  readonly destination?: ApprovalRequest["destination"];
   readonly why: string;
   readonly seen: readonly Digest[];
   readonly ttlMs: number;
@@ -174,6 +176,8 @@ export interface ClaimRequest {
   readonly toolDigest: Digest;
   /** Names of the parameters that will be filled in at the send, sorted. */
   readonly injects?: readonly string[];
+  /** Digest of where it goes and who it is called as; absent for the host's own tools. */
+  readonly destination?: DestinationDigest;
   /** What to do about an identical earlier write. */
   readonly repeat: "allow" | "ask" | "deny";
   /** The verdict to consume: required unless policy allows the operation and no guard hits. */

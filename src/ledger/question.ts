@@ -1,8 +1,8 @@
 // Question: asking and answering, each one transaction.
 //
 //   ask-1. The first answer wins; a later one changes nothing and is told what stands.
-//   ask-2. Asking is idempotent: a question that shows as much, about the same definition and injected parameters,
-//          stays. One that shows less is replaced; the newest question is the current one, and only its verdict counts.
+//   ask-2. Asking is idempotent: a question that shows as much, about the same definition, injected parameters and
+//          destination, stays. One that shows less is replaced; the newest question is the current one, and only its verdict counts.
 //   ask-3. An expired question is not replaced: it settles its operation when it is answered or claimed.
 
 import {
@@ -11,6 +11,7 @@ import {
   type Outcome,
   type Owner,
   rejected,
+  sameDestination,
   sameInjects,
   type Verdict,
 } from "../contracts/index.js";
@@ -45,7 +46,7 @@ function askOne(tx: Transaction, wanted: NewRequest): Asked {
 }
 
 function newQuestion(tx: Transaction, wanted: NewRequest): Question {
-  const { approvalId, operation, threadId, scope, toolDigest, injects, why, seen, ttlMs } = wanted;
+  const { approvalId, operation, threadId, scope, toolDigest, injects, destination, why, seen, ttlMs } = wanted;
   const { id: operationId, argumentsDigest } = operation;
   const times = { createdAt: tx.now, expiresAt: tx.now + ttlMs };
   const about = {
@@ -55,6 +56,7 @@ function newQuestion(tx: Transaction, wanted: NewRequest): Question {
     argumentsDigest,
     toolDigest,
     ...(injects ? { injects: [...injects] } : {}),
+    ...(destination ? { destination: { ...destination } } : {}),
   };
   return {
     request: { approvalId, ...about, why, seen: [...seen], ...times },
@@ -67,7 +69,8 @@ function shows(current: Question, wanted: NewRequest): boolean {
   const { request } = current;
   const shown = new Set(request.seen);
   const sameTool = request.toolDigest === wanted.toolDigest && sameInjects(request.injects, wanted.injects);
-  return sameTool && wanted.seen.every((id) => shown.has(id));
+  const goesThere = sameDestination(request.destination?.digest, wanted.destination?.digest);
+  return sameTool && goesThere && wanted.seen.every((id) => shown.has(id));
 }
 
 export function asked(tx: Transaction, operationIds: readonly Digest[]): Asked[] {
@@ -129,7 +132,7 @@ function isAbout(verdict: Verdict, { request }: Question): boolean {
   const same = (["operationId", "threadId", "scope", "argumentsDigest", "toolDigest"] as const).every(
     (field) => verdict[field] === request[field],
   );
-  return same && sameInjects(verdict.injects, request.injects);
+  return same && sameInjects(verdict.injects, request.injects) && verdict.destination === request.destination?.digest;
 }
 
 /** What a verdict means for its operation where the caller did not say. */

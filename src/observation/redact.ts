@@ -19,16 +19,20 @@ export const MIN_SECRET_CHARS = 6;
 
 /**
  * Makes a function that takes the secrets out of text, and everything that begins with one of `starts`. Without secrets and
- * starts the function returns text unchanged.
+ * starts the function returns text unchanged. `given`: the mark to leave, whatever the secrets are. (redact-2 is then the caller's.)
  */
-export function createRedactor(secrets: readonly string[], starts: readonly string[] = []): (text: string) => string {
+export function createRedactor(
+  secrets: readonly string[],
+  starts: readonly string[] = [],
+  given?: string,
+): (text: string) => string {
   const usable = secrets.filter((secret) => secret.length >= MIN_SECRET_CHARS);
   const forms = [...new Set(usable.flatMap(formsOf))].sort((a, b) => b.length - a.length); // longest first
   const begun = [...new Set(starts.flatMap(formsOf))].sort((a, b) => b.length - a.length);
   if (forms.length + begun.length === 0) return (text) => text;
   const whole = begun.map((start) => `${literal(start)}[A-Za-z0-9_.+/=%-]*`); // taken out to its end
   const pattern = new RegExp([...whole, ...forms.map(literal)].join("|"), "gu");
-  const mark = markFor([...forms, ...begun]);
+  const mark = given ?? markFor([...forms, ...begun]);
   return (text) => text.replace(pattern, () => mark);
 }
 

@@ -20,6 +20,7 @@ export function toApprovalItem({ request }: Asked, { operation }: Pick<Operation
     tool: operation.tool,
     arguments: operation.arguments,
     effect: operation.effect,
+    destination: request.destination?.text ?? null,
     why: request.why,
     expiresAt: new Date(request.expiresAt).toISOString(),
   };

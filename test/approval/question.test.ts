@@ -18,6 +18,7 @@ describe("the payload", () => {
       args: { content: "# Q3\nAll is well.", filename: "q3.md" },
       description: [
         "Write: `save_report` of `documents`",
+        "Where it goes: runs `node documents.js` as `archive`",
         "Why you are asked: no rule matches this call",
         "",
         "Arguments (sha256 697843f2462a2df7fd542da602580d9c781cf2d932cefa02b75c230ee5180562):",
@@ -35,13 +36,16 @@ describe("the payload", () => {
       toolCallId: "call-a",
       server: "documents",
       tool: "save_report",
+      destination: "runs `node documents.js` as `archive`",
       argumentsDigest: "697843f2462a2df7fd542da602580d9c781cf2d932cefa02b75c230ee5180562",
       toolDigest: "4932cebf1365155be52a13a3c074b1e4b525f8a1a914ff97f55247c2ce036c14",
       effect: "write",
       expiresAt: "2026-01-02T04:04:05.000Z",
       why: "no rule matches this call",
     };
-    expect(approvalPayload([question("a", action.args)])).toEqual({
+    const plain = question("a", action.args);
+    const destination = { text: action.destination, digest: "d".repeat(64), moved: 0 };
+    expect(approvalPayload([{ ...plain, request: { ...plain.request, destination } }])).toEqual({
       kind: "approval",
       actionRequests: [action],
       reviewConfigs: [{ actionName: action.name, allowedDecisions: ["approve", "edit", "reject"], argsSchema: SCHEMA }],
@@ -50,6 +54,11 @@ describe("the payload", () => {
         { action_name: action.name, allowed_decisions: ["approve", "edit", "reject"], args_schema: SCHEMA },
       ],
     });
+  });
+
+  test("names no destination for a tool of the host's own", () => {
+    const [action] = approvalPayload([question("a", {})]).actionRequests;
+    expect([action?.destination, action?.description.includes("Where it goes")]).toEqual([null, false]);
   });
 
   test("carries a note on why the last answer was not taken", () => {

@@ -40,6 +40,13 @@ describe("seal", () => {
     expect(sealed(rest as Verdict, SECRET)).toBe(false);
   });
 
+  test("where the call goes is covered (seal-1, G4)", () => {
+    const verdict = seal({ ...VERDICT, destination: "4".repeat(64) }, SECRET);
+    expect(sealed(verdict, SECRET)).toBe(true);
+    expect(sealed({ ...verdict, destination: "5".repeat(64) }, SECRET)).toBe(false);
+    expect(sealed({ ...VERDICT, mac: verdict.mac }, SECRET)).toBe(false);
+  });
+
   test("a field that is added breaks it (seal-1)", () => {
     const verdict = seal(VERDICT, SECRET);
     expect(sealed({ ...verdict, message: "" }, SECRET)).toBe(false);

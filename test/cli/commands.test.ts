@@ -46,6 +46,7 @@ const question = {
   tool: "trigger",
   arguments: { environment: "staging" },
   effect: "write",
+  destination: "runs `<server>`",
   why: "asked about by `mcp__deploy__trigger`",
   expiresAt: "<time>",
 };
@@ -155,13 +156,18 @@ describe("run, approvals, approve", () => {
   test("approvals without --json shows the whole call", async () => {
     await asked("text", [{ calls: [trigger("staging\u202E")] }]);
     const { stdout } = await inProcess(["approvals", ...config()]);
-    expect(stdout.replace(/^[0-9a-f]{32}$/m, "<id>").replace(/expires: .*/, "expires: <time>")).toBe(
+    const shown = stdout
+      .replace(/^[0-9a-f]{32}$/m, "<id>")
+      .replace(/expires: .*/, "expires: <time>")
+      .replace(/runs `\S+ \S+\/servers\/deploy\.js` in `\S+`/, "runs `<server>`");
+    expect(shown).toBe(
       [
         "Waiting for approval: 1",
         "",
         "<id>",
         "  mcp__deploy__trigger (write): tool trigger of deploy",
         "  thread: text",
+        "  where it goes: runs `<server>`",
         "  why: asked about by `mcp__deploy__trigger`",
         "  expires: <time>",
         "  {",

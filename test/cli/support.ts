@@ -151,6 +151,7 @@ export function masked(value: unknown): unknown {
   if (typeof value === "string") {
     if (/^[0-9a-f]{64}$/.test(value)) return "<digest>";
     if (/^[0-9a-f]{32}$/.test(value)) return "<id>";
+    if (/^runs `\S+ \S+\/servers\/\w+\.js` in `\S+`$/.test(value)) return "runs `<server>`";
     return /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(value) ? "<time>" : value;
   }
   if (typeof value !== "object" || value === null) return value;

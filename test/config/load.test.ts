@@ -304,6 +304,16 @@ describe("mistakes", () => {
       "make one with: node -e \"console.log(require('crypto').randomBytes(32).toString('base64url'))\"",
     ],
     [
+      server('{ "command": "x", "credentialId": "" }'),
+      "1:42: `mcpServers.s.credentialId` must not be empty",
+      schemaHint,
+    ],
+    [
+      server(`{ "command": "x", "credentialId": "${"c".repeat(201)}" }`),
+      "1:42: `mcpServers.s.credentialId` must have at most 200 characters",
+      schemaHint,
+    ],
+    [
       '{ "tools": { "mcp__s__save": { "inject": { "token": "grant" } } }, "mcpServers": { "s": { "command": "x" } } }',
       "1:32: `tools.mcp__s__save.inject` names a grant, and server `s` has no key to check it with",
       "set `grantSecret` of that server, and give the server the same value",
@@ -459,6 +469,14 @@ describe("mistakes", () => {
       `{ ${tools}, "approvals": { "secret": "${SECRET}" }, "mcpServers": { "s": { "command": "x" } } }`,
     ).config;
     expect(shared.mcpServers["s"]).not.toHaveProperty("grantSecret");
+  });
+
+  it("a name for who a server is called as, over either transport", () => {
+    const { mcpServers } = load(
+      '{ "mcpServers": { "a": { "command": "x", "credentialId": "ops" }, "b": { "url": "https://x.org/", "credentialId": "ops" }, "c": { "command": "x" } } }',
+    ).config;
+    expect(["a", "b", "c"].map((name) => mcpServers[name]?.credentialId)).toEqual(["ops", "ops", undefined]);
+    expect(mcpServers["c"]).not.toHaveProperty("credentialId");
   });
 
   it("a secret of 32 characters is enough", () => {

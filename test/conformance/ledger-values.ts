@@ -185,6 +185,7 @@ const verdicts: fc.Arbitrary<Verdict> = some<Verdict>(
     argumentsDigest: digests,
     toolDigest: digests,
     injects: fc.array(text, { maxLength: 2 }),
+    destination: digests,
     type: fc.constantFrom("approve", "reject", "edit"),
     approver: text,
     at: time,
@@ -218,13 +219,18 @@ export function questionsAbout(
       approvalId: text,
       toolDigest: digests,
       injects: fc.option(fc.array(text, { minLength: 1, maxLength: 2 }), { nil: undefined }),
+      destination: fc.option(fc.record({ text, digest: digests, moved: fc.nat() }), { nil: undefined }),
       why: text,
       seen: fc.array(digests, { maxLength: 3 }),
       at: time,
       life: fc.nat(),
     })
-    .chain(({ at, life, injects, ...said }) => {
-      const about = injects === undefined ? said : { ...said, injects };
+    .chain(({ at, life, injects, destination, ...said }) => {
+      const about = {
+        ...said,
+        ...(injects === undefined ? {} : { injects }),
+        ...(destination === undefined ? {} : { destination }),
+      };
       const request = { ...about, operationId, threadId, scope, argumentsDigest, createdAt: at, expiresAt: at + life };
       const own = {
         approvalId: said.approvalId,
@@ -234,6 +240,7 @@ export function questionsAbout(
         argumentsDigest,
         toolDigest: said.toolDigest,
         ...(injects === undefined ? {} : { injects: [...injects] }),
+        ...(destination === undefined ? {} : { destination: destination.digest }),
       };
       return fc.record({
         question: fc.constant<Question>({ request, madeElapsed: at, consumed: false }),

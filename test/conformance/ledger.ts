@@ -787,6 +787,45 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       expect(await claim(["grant", "id"])).toMatchObject({ kind: "claims", claims: [{ kind: "claimed" }] });
     });
 
+    it("where a call goes and who it is called as is part of what is asked and approved (ask-2) (admission-2) (G4)", async () => {
+      const at = await fresh();
+      const [here, there] = [sha256("here"), sha256("there")];
+      const goes = (digest: string, moved = 0) => ({ text: "runs `node bank.js`", digest, moved });
+      const silent = await askOne(at, asked, { approvalId: "silent" }); // as older stores hold it
+      const first = await askOne(at, asked, { approvalId: "first", destination: goes(here) });
+      expect(first.request).toMatchObject({ approvalId: "first", destination: goes(here) });
+      expect(await askOne(at, asked, { approvalId: "again", destination: goes(here, 7) })).toEqual(first);
+      const second = await askOne(at, asked, { approvalId: "second", destination: goes(there, 1) });
+      expect(second.request).toMatchObject({ approvalId: "second", destination: goes(there, 1) });
+      expect(await at.ledger.answer([{ verdict: verdict(silent) }])).toMatchObject([{ kind: "already_decided" }]);
+      for (const other of [{}, { destination: here }]) {
+        expect(await at.ledger.answer([{ verdict: verdict(second, other) }])).toEqual([{ kind: "not_found" }]);
+      }
+      const yes = verdict(second, { destination: there });
+      expect(await at.ledger.answer([{ verdict: yes }])).toEqual([{ kind: "stored" }]);
+      expect(await at.ledger.asked([asked.id])).toEqual([{ ...second, verdict: yes, answeredAt: START }]);
+      const claim = (destination?: string) => {
+        const whole = batch([asked], { verdicts: [yes] });
+        const operations = whole.operations.map((one) => ({ ...one, ...(destination && { destination }) }));
+        return at.ledger.claim({ ...whole, operations });
+      };
+      for (const other of [undefined, here]) {
+        expect(await claim(other)).toEqual({ kind: "ask", operationIds: [asked.id] });
+      }
+      expect(await at.ledger.request("second")).toMatchObject({ consumed: false });
+      expect(await claim(there)).toMatchObject({ kind: "claims", claims: [{ kind: "claimed" }] });
+    });
+
+    it("a yes to a question that names no destination is no yes to a call that has one (ask-2) (admission-2) (G4)", async () => {
+      const at = await fresh();
+      const yes = await approve(at, asked);
+      const whole = batch([asked], { verdicts: [yes] });
+      const operations = whole.operations.map((one) => ({ ...one, destination: sha256("here") }));
+      expect(await at.ledger.claim({ ...whole, operations })).toEqual({ kind: "ask", operationIds: [asked.id] });
+      const destination = { text: "runs `node bank.js`", digest: sha256("here"), moved: 0 };
+      expect((await askOne(at, asked, { approvalId: "anew", destination })).request.approvalId).toBe("anew");
+    });
+
     it("answers in the order asked, one for each request, whatever stands", async () => {
       const at = await fresh();
       const done = operation({ index: 1 });

@@ -29,7 +29,7 @@ export const promises: readonly Promise_[] = [
   {
     id: "G4",
     sentence:
-      "An approval is for one operation: exact arguments, server, tool, tool-definition digest, thread, scope, approver, expiry. It is consumed once, in the same transaction as the claim.",
+      "An approval is for one operation: exact arguments, server (what its name points to and the credentials it is called with), tool, tool-definition digest, thread, scope, approver, expiry. It is consumed once, in the same transaction as the claim.",
     since: "0.1.0",
   },
   { id: "G5", sentence: "`dispatching` is on disk before the first byte leaves for a server.", since: "0.1.0" },

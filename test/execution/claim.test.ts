@@ -67,6 +67,32 @@ describe("an approval permits exactly what it was given for (G4) (admission-2)",
     },
   );
 
+  test("where the call goes is the same in the question, the answer and the claim, or it asks", () => {
+    const goes = (of: string | undefined, said: string | undefined, now: string | undefined) =>
+      rule({
+        ...facts,
+        request: { ...facts.request, ...(now && { destination: now }) },
+        asked: {
+          ...asked,
+          request: { ...request, ...(of && { destination: { text: "runs", digest: of, moved: 0 } }) },
+          verdict: { ...verdict, ...(said && { destination: said }) },
+        },
+      });
+    expect(goes(other, other, other)).toEqual({ kind: "claim", consume: "a1" });
+    const elsewhere = sha256("elsewhere");
+    for (const [of, said, now] of [
+      [other, other, elsewhere],
+      [other, other, undefined],
+      [other, elsewhere, other],
+      [other, undefined, other],
+      [elsewhere, other, other],
+      [undefined, other, other],
+      [undefined, undefined, other],
+    ] as const) {
+      expect([of, said, now, goes(of, said, now).kind]).toEqual([of, said, now, "ask"]);
+    }
+  });
+
   test.each<[string, Partial<ClaimFacts>]>([
     ["no answer", { asked: { request, consumed: false, expired: false } }],
     ["no question", { asked: undefined }],

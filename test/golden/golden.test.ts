@@ -138,12 +138,21 @@ describe.each(versions)("a store of %s", (version) => {
     expect(sent()).toEqual([]);
   });
 
-  test("a waiting thread asks the same question; a yes runs the call once", async () => {
+  // The servers of the tests stand in another folder than those that the store was written with, and stores before v4 do
+  // not say where a call goes.
+  test("a waiting thread asks the same question; its call goes elsewhere now, so it is asked anew; a yes runs it once", async () => {
     const toolgate = await opened(version);
     expect((await stateOf(toolgate, "waiting")).asks).toEqual(["approval"]);
-    const [asked] = await toolgate.ledger.requests("waiting");
-    const resume = { decisions: { [asked?.approvalId as string]: { type: "approve" } } };
-    await goOn(toolgate, "waiting", new Command({ resume }));
+    const approve = async () => {
+      const [asked] = await toolgate.ledger.requests("waiting");
+      const resume = { decisions: { [asked?.approvalId as string]: { type: "approve" } } };
+      await goOn(toolgate, "waiting", new Command({ resume }));
+      return (await toolgate.ledger.requests("waiting")).map((one) => one.why);
+    };
+    expect(await approve()).toEqual([expect.stringMatching(/where th(e|is) call goes/)]);
+    expect(await rows(toolgate, "waiting")).toEqual(["c0.0 proposed null"]);
+    expect(sent()).toEqual([]);
+    expect(await approve()).toEqual([]);
     expect(await rows(toolgate, "waiting")).toEqual(["c0.0 ok success"]);
     expect(sent()).toEqual([["pay", "do pay"]]);
   });

@@ -161,6 +161,12 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     ...ADMISSION,
+    name: "a yes to a call of one server permits it when the server's name points to another one",
+    find: "sameDestination(verdict.destination, destination) &&",
+    replace: "(sameDestination(verdict.destination, destination) || destination !== undefined) &&",
+  },
+  {
+    ...ADMISSION,
     name: "a yes permits a claim after its lifetime",
     find: "if (facts.verdictExpired) {",
     replace: "if (facts.verdictExpired && facts.questionExpired) {",

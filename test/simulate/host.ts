@@ -70,6 +70,7 @@ export function startHost(world: World, process: Process, shared: Shared, config
     checker: CHECKER,
     policy: compilePolicy(config.permissions, context).policy,
     settings,
+    destinationOf: () => undefined,
     model: async () => model,
     tools: new Map(),
     newOwner: () => {

@@ -60,6 +60,7 @@ export const FileServer = described(
     disabled: z.boolean().optional(),
     timeout: timerMs.optional(),
     grantSecret: z.string().optional(),
+    credentialId: StdioServer.shape.credentialId,
     autoApprove: z.unknown().optional(),
     alwaysAllow: z.unknown().optional(),
   },
@@ -81,6 +82,8 @@ export const FileServer = described(
     timeout: "Milliseconds a call may take where `tools` does not say otherwise.",
     grantSecret:
       "Key of the grants for this server, which it has too; at least 32 characters. Unset: `approvals.secret`.",
+    credentialId:
+      "Names who the server is called as. Under one name, changed credentials (secret arguments, variables, headers) do not ask again about calls that were approved. Unset: they do.",
     autoApprove: "Key of other hosts. Allows nothing here; the rules it suggests are reported.",
     alwaysAllow: "Key of other hosts. Allows nothing here; the rules it suggests are reported.",
   },

@@ -45,6 +45,7 @@ export function readServer(file: FileServer, folder: string): ReadServer {
     ...(file.verify === undefined ? {} : { verify: file.verify }),
     ...(file.timeout === undefined ? {} : { timeoutMs: file.timeout }),
     ...(file.grantSecret === undefined ? {} : { grantSecret: file.grantSecret }),
+    ...(file.credentialId === undefined ? {} : { credentialId: file.credentialId }),
   };
   if (command !== undefined) {
     const cwd = resolve(folder, file.cwd ?? ".");

@@ -35,7 +35,7 @@ export function fromCell(cell: Cell | undefined): string {
 
 const optionalCell = (text: string | null | undefined): Cell =>
   text === null || text === undefined ? null : toCell(text);
-const json = (value: unknown): Cell => (value === undefined || value === null ? null : JSON.stringify(value));
+export const json = (value: unknown): Cell => (value === undefined || value === null ? null : JSON.stringify(value));
 const parse = (cell: Cell | undefined): unknown => JSON.parse(String(cell));
 const has = (cell: Cell | undefined): boolean => cell !== null && cell !== undefined;
 
@@ -167,6 +167,9 @@ export function toQuestion(record: Record_): Question {
     why: parse(record.why) as string,
     seen: parse(record.seen) as string[],
     ...(has(record.injects) ? { injects: parse(record.injects) as string[] } : {}),
+    ...(has(record.destination)
+      ? { destination: parse(record.destination) as NonNullable<Question["request"]["destination"]> }
+      : {}),
     createdAt: Number(record.question_created_at),
     expiresAt: Number(record.expires_at),
   };

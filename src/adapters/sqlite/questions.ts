@@ -1,12 +1,13 @@
 // Questions and verdicts in SQLite. What a question shares with its operation is read from there.
 
 import type { QuestionTables } from "../../ledger/tables.js";
-import { difference, type Record_, toCell, toQuestion, toRow } from "./codec.js";
+import { difference, json, type Record_, toCell, toQuestion, toRow } from "./codec.js";
 import { ROW_CELLS, ROW_JOINS } from "./rows.js";
 import type { Sql } from "./statements.js";
 
 const CELLS = `
-  questions.approval_id, questions.why, questions.seen, questions.injects, questions.expires_at, questions.made_elapsed,
+  questions.approval_id, questions.why, questions.seen, questions.injects, questions.destination,
+  questions.expires_at, questions.made_elapsed,
   questions.verdict, questions.verdict_at, questions.answered_elapsed, questions.consumed, questions.tool_digest AS question_tool_digest,
   questions.created_at AS question_created_at, operations.id AS operation_id, operations.scope,
   operations.arguments_digest, threads.key AS thread_id`;
@@ -20,8 +21,8 @@ export function questionTables(sql: Sql): QuestionTables {
   const byId = select("questions.approval_id = ?");
   const current = select("operations.id = ? ORDER BY questions.n DESC LIMIT 1");
   const add = sql.prepare(
-    `INSERT INTO questions (approval_id, operation, tool_digest, why, seen, injects, created_at, expires_at, made_elapsed)
-     VALUES (?, (SELECT n FROM operations WHERE id = ?), ?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT INTO questions (approval_id, operation, tool_digest, why, seen, injects, destination, created_at, expires_at, made_elapsed)
+     VALUES (?, (SELECT n FROM operations WHERE id = ?), ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
   const setVerdict = sql.prepare(
     "UPDATE questions SET verdict = ?, verdict_at = ?, answered_elapsed = ? WHERE approval_id = ?",
@@ -44,8 +45,8 @@ export function questionTables(sql: Sql): QuestionTables {
 
   return {
     addQuestion: ({ request, madeElapsed }) => {
-      const { approvalId, operationId, toolDigest, why, seen, injects, createdAt, expiresAt } = request;
-      const said = [JSON.stringify(why), JSON.stringify(seen), injects ? JSON.stringify(injects) : null];
+      const { approvalId, operationId, toolDigest, why, seen, injects, destination, createdAt, expiresAt } = request;
+      const said = [JSON.stringify(why), JSON.stringify(seen), json(injects), json(destination)];
       add.run(toCell(approvalId), toCell(operationId), toCell(toolDigest), ...said, createdAt, expiresAt, madeElapsed);
     },
     question: (approvalId) => one(byId.one(toCell(approvalId))),

@@ -5,11 +5,13 @@
 //                    the thread without a way on.
 //   approval-node-4. What was answered elsewhere counts: the node asks the ledger first, so that a run with no answer at
 //                    all goes on, too.
+//   approval-node-5. A call that a person edited outside of any run, and that is asked about again, is stored in the state
+//                    before anybody is asked: reports find the open questions of a thread by what its state shows.
 //
 // Requests are stored in the ledger before they are shown, and answers before anything is decided by them.
 
 import { interrupt, type LangGraphRunnableConfig } from "@langchain/langgraph";
-import { approvalPayload, type PersonAnswer, type Question, readAnswer } from "../../approval/index.js";
+import { approvalPayload, type PersonAnswer, type Question, readAnswer, reasked } from "../../approval/index.js";
 import { type Batch, type BatchCall, judgeResponse } from "../../gate/batch.js";
 import { injectsOf } from "../../gate/routed-call.js";
 import { refusedAnswer, storeAnswers, unheard } from "../../gate/verdicts.js";
@@ -28,6 +30,7 @@ export function approval(ports: GraphPorts) {
     const batch = await judgeResponse(ports, last.shown);
     const open = batch.calls.filter((call) => call.judgement.kind === "ask");
     if (open.length === 0) return update(last, batch, ""); // approval-node-4
+    if (open.some((call) => isNewEdit(call, state))) return update(last, batch, state.note); // approval-node-5
 
     const requests = open.map((call) => newRequest(ports, batch, call));
     const asked = await ports.ledger.ask(requests, leaseOf(runtime)?.owner); // stored before anybody is asked
@@ -43,6 +46,11 @@ export function approval(ports: GraphPorts) {
     const note = await store(ports, batch.proposalId, asked, read.answers, approver);
     return update(last, await judgeResponse(ports, last.shown), note);
   };
+}
+
+/** Whether it is a person's edit that the state does not show as asked about yet. */
+function isNewEdit({ operation: { id, replaces } }: BatchCall, { operations }: GraphState): boolean {
+  return replaces !== undefined && !operations.some((view) => view.operationId === id && view.status === "asked");
 }
 
 /** Stores the answers; returns why some were not taken, for the next question. */
@@ -79,6 +87,10 @@ function questionAbout(call: BatchCall, { request }: Asked): Question {
 }
 
 function newRequest({ newId, config }: GraphPorts, { turnId, threadId }: Batch, call: BatchCall): NewRequest {
+  const name = call.operation.server ?? "";
+  const server = { name, credentialId: config.mcpServers[name]?.credentialId };
+  const { destination, why } = reasked(call.destination, call.asked?.request, server);
+  const reason = call.operation.decision?.reason ?? "no rule names this tool";
   return {
     approvalId: newId(),
     operation: call.operation,
@@ -87,7 +99,8 @@ function newRequest({ newId, config }: GraphPorts, { turnId, threadId }: Batch, 
     scope: config.scope,
     toolDigest: (call.entry as NonNullable<typeof call.entry>).digest,
     ...injectsOf(call),
-    why: call.operation.decision?.reason ?? "no rule names this tool",
+    ...(destination === undefined ? {} : { destination }),
+    why: why === undefined ? reason : `${reason}; ${why}`,
     seen: earlierOf(call).map((write) => write.operationId),
     ttlMs: config.approvals.requestTtlMs,
   };

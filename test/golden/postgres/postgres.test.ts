@@ -147,9 +147,14 @@ describe.each(versions)("a Postgres store of %s", (version) => {
     expect(sent()).toEqual([]);
   });
 
-  test("a waiting thread asks the same question; a yes runs the call once", async () => {
+  // As in the golden stores of SQLite.
+  test("a waiting thread asks the same question; its call goes elsewhere now, so it is asked anew; a yes runs it once", async () => {
     const toolgate = await opened(version);
     expect((await stateOf(toolgate, "waiting")).asks).toEqual(["approval"]);
+    await goOn(toolgate, "waiting", await approve(toolgate, "waiting"));
+    const [again] = await toolgate.ledger.requests("waiting");
+    expect(again?.why).toMatch(/where th(e|is) call goes/);
+    expect([await rows(toolgate, "waiting"), sent()]).toEqual([["c0.0 proposed null"], []]);
     const yes = await approve(toolgate, "waiting");
     await goOn(toolgate, "waiting", yes);
     expect(await rows(toolgate, "waiting")).toEqual(["c0.0 ok success"]);
