@@ -45,6 +45,14 @@ afterEach(async () => {
   rmSync(folder, { recursive: true });
 });
 
+/** What version 3 asks before it stores anything: where a thread, a row, a turn and a proposal are. */
+const BEFORE_4 = [
+  "SELECT n FROM threads WHERE thread_id = ?",
+  "SELECT operations.*, threads.thread_id FROM operations JOIN threads ON threads.n = operations.thread WHERE operations.id = ?",
+  "SELECT turns.* FROM turns JOIN threads ON threads.n = turns.thread WHERE thread_id = ? AND turn_id = ?",
+  "SELECT model_requests.*, threads.thread_id FROM model_requests JOIN turns ON turns.n = model_requests.turn JOIN threads ON threads.n = turns.thread WHERE proposal_id = ?",
+];
+
 describe("SQLite ledger between processes", () => {
   it("of two processes racing for 200 operations exactly one gets each (ledger-2)", async () => {
     const racers = [start("race", path, "200"), start("race", path, "200")];
@@ -157,12 +165,29 @@ describe("SQLite ledger and its file", () => {
     later.close();
     const error = failure(() => createSqliteLedger(path, deps));
     expect(error.code).toBe("store_version");
-    expect(error.message).toBe("the store has version 99; this toolgate reads up to 3");
+    expect(error.message).toBe("the store has version 99; this toolgate reads up to 4");
     const after = new Database(path);
     expect(after.pragma("user_version", { simple: true })).toBe(99);
     expect(after.prepare("SELECT count(*) AS n FROM sqlite_schema").get()).toEqual({ n: 0 });
     expect(after.pragma("journal_mode", { simple: true })).toBe("delete");
     after.close();
+  });
+
+  // During an upgrade a process of the version before went on with the file and wrote what the next one does not write.
+  it("a process that has the file open while a later version migrates it stores nothing more in it (sqlite-schema-2)", async () => {
+    const ledger = createSqliteLedger(path, deps);
+    const { owner } = createOwner();
+    await ledger.enter("t1", owner, 1_000);
+    const later = new Database(path);
+    later.pragma("user_version = 5");
+    const refused = { code: "store_version", data: { version: 5, supported: 4 } };
+    await expect(ledger.enter("t2", owner, 1_000)).rejects.toMatchObject(refused);
+    await expect(ledger.leave("t1", owner)).rejects.toMatchObject(refused);
+    expect(later.prepare("SELECT key FROM threads WHERE holder IS NOT NULL").pluck().all()).toEqual(["t1"]);
+    later.pragma("user_version = 4");
+    for (const asked of BEFORE_4) expect(() => later.prepare(asked)).toThrow("no such column: thread");
+    later.close();
+    await ledger.close();
   });
 
   it.each([

@@ -52,6 +52,12 @@ async function using<T>(url: string, work: (client: pg.Client) => Promise<T>): P
 const ask = (url: string, text: string, values: unknown[] = []) =>
   using(url, async (client) => (await client.query(text, values)).rows as Record<string, unknown>[]);
 
+/** Undoes the second migration. */
+const DOWN_TO_1 = `DELETE FROM toolgate_migrations WHERE version = 2; DROP TABLE toolgate_card;
+  ALTER TABLE toolgate_threads RENAME COLUMN key TO name;
+  ALTER TABLE toolgate_threads DROP COLUMN scope, DROP COLUMN holder_steady, DROP COLUMN head, DROP COLUMN accepted;
+  ALTER TABLE toolgate_operations DROP COLUMN lease_steady`;
+
 describe("migrations", () => {
   it("hosts that start at once make the tables once, and all go on", async () => {
     const url = await fresh();
@@ -63,7 +69,7 @@ describe("migrations", () => {
       ]),
     );
     expect(await many[0]?.ledger.threads()).toHaveLength(6);
-    expect(await ask(url, "SELECT version FROM toolgate_migrations")).toEqual([{ version: 1 }]);
+    expect(await ask(url, "SELECT version FROM toolgate_migrations")).toEqual([{ version: 1 }, { version: 2 }]);
     expect(await ask(url, "SELECT v FROM checkpoint_migrations ORDER BY v")).toHaveLength(5);
   });
 
@@ -72,13 +78,40 @@ describe("migrations", () => {
     await ask(url, "CREATE TABLE toolgate_migrations (version int PRIMARY KEY, at timestamptz NOT NULL DEFAULT now())");
     await ask(url, "INSERT INTO toolgate_migrations VALUES (7)");
     const host = at.open(url);
-    const refused = { code: "store_version", data: { version: 7, supported: 1 } };
+    const refused = { code: "store_version", data: { version: 7, supported: 2 } };
     await expect(host.ledger.threads()).rejects.toMatchObject(refused);
     await expect(host.checkpointer.getTuple({ configurable: { thread_id: "t" } })).rejects.toMatchObject(refused);
     await expect(host.results.put("t", "body")).rejects.toMatchObject(refused);
     expect(await ask(url, "SELECT tablename FROM pg_tables WHERE schemaname = current_schema()")).toEqual([
       { tablename: "toolgate_migrations" },
     ]);
+  });
+
+  // During an upgrade host by host, a host of the version before went on with a database that a newer one had migrated.
+  it("a host that is connected while a later version migrates stores nothing more (postgres-schema-3)", async () => {
+    const url = await fresh();
+    const host = at.open(url);
+    const save = operation();
+    await propose(host, [save]);
+    await host.ledger.claim(batch([save]));
+    await ask(url, "INSERT INTO toolgate_migrations VALUES (3); UPDATE toolgate_threads SET version = version + 1");
+    const refused = { code: "store_version", data: { version: 3, supported: 2 } };
+    await expect(host.ledger.begin(save.id, 1)).rejects.toMatchObject(refused);
+    await expect(host.ledger.enter("t2", owner("b"), 1_000)).rejects.toMatchObject(refused);
+    expect(await ask(url, "SELECT state FROM toolgate_operations")).toEqual([{ state: "claimed" }]);
+  });
+
+  it("what a host of version 1 asks, and what it has loaded, is of no more use in version 2 (postgres-schema-3)", async () => {
+    const url = await fresh();
+    await propose(at.open(url), [operation()]);
+    const before = "SELECT name FROM toolgate_threads WHERE thread = $1";
+    await expect(ask(url, before.replace("$1", "'t1'"))).rejects.toMatchObject({ code: "42703" });
+    const made =
+      "INSERT INTO toolgate_threads (thread, name, version, recent, last_at, last_seq) VALUES ('x', 'x', 1, '{}', 1, 1)";
+    await expect(ask(url, made)).rejects.toMatchObject({ code: "42703" });
+    await ask(url, `${DOWN_TO_1}; UPDATE toolgate_threads SET version = 7`);
+    await at.open(url).ledger.threads();
+    expect(await ask(url, "SELECT version::int FROM toolgate_threads")).toEqual([{ version: 8 }]);
   });
 
   it("another host is at it and does not go on: said so after patience, and nobody is left waiting for it (postgres-schema-1)", async () => {
@@ -606,7 +639,7 @@ describe("cost", () => {
         for (const name of scans(plan)) scanned.add(name);
       }
     });
-    expect([...scanned].sort()).toEqual(["toolgate_clock"]);
+    expect([...scanned].sort()).toEqual(["toolgate_clock", "toolgate_migrations"]); // they have a row or two
   });
 
   /** 3,000 threads of ten settled writes each, with what belongs to them. */

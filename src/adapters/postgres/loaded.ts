@@ -10,6 +10,7 @@ import { type MemoryTables, memoryTables } from "../memory/tables.js";
 import type { Header } from "./image.js";
 import { identicalKey, key } from "./keys.js";
 import type { Part } from "./loading.js";
+import { mustBeReadable } from "./schema.js";
 
 export interface LoadedTables {
   readonly memory: Tables;
@@ -39,7 +40,13 @@ export function loaded(readSet: ReadSet, parts: readonly Part[]): LoadedTables {
   for (const part of inOrder(parts)) {
     if (part.kind === "thread") headers.set(JSON.parse(part.body) as string, headerOf(part));
     else if (part.kind === "now") {
-      const { now, at, elapsed } = part.data as { now: number; at: number | null; elapsed: number };
+      const { now, at, elapsed, version } = part.data as {
+        now: number;
+        at: number | null;
+        elapsed: number;
+        version: number;
+      };
+      mustBeReadable(version);
       startedAt = now;
       if (at !== null) clock = { at, elapsed };
     } else take(readSet, memory, aside, part);

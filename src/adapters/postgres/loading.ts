@@ -129,7 +129,8 @@ function part(kind: Part["kind"], cells: { n?: string; body?: string; extra?: st
 
 function now(): string {
   const clock = "'at', (SELECT at FROM toolgate_clock), 'elapsed', (SELECT elapsed FROM toolgate_clock)";
-  return part("now", { data: `json_build_object('now', ${NOW}, ${clock})` });
+  const version = "'version', (SELECT max(version) FROM toolgate_migrations)"; // a later host may have come since
+  return part("now", { data: `json_build_object('now', ${NOW}, ${version}, ${clock})` });
 }
 
 function headers(where: string): string {

@@ -118,6 +118,7 @@ const MIGRATIONS: readonly string[] = [
   CREATE TABLE toolgate_card (one int PRIMARY KEY CHECK (one = 1), id text NOT NULL, seal text);
   INSERT INTO toolgate_card (one, id) VALUES (1, gen_random_uuid()::text);
   ALTER TABLE toolgate_operations ADD COLUMN lease_steady float8;
+  UPDATE toolgate_threads SET version = version + 1; -- what such a host has loaded is stale from now on
   `,
 ];
 
@@ -175,7 +176,13 @@ async function versionOf(session: Session): Promise<number> {
   if (known.rows.length === 0) return 0;
   const found = await session.query("SELECT coalesce(max(version), 0) AS version FROM toolgate_migrations");
   const { version } = found.rows[0] as { version: number };
-  if (version <= SCHEMA_VERSION) return version;
+  mustBeReadable(version);
+  return version;
+}
+
+/** Throws `store_version` for a version that is later than this one. (postgres-schema-2, postgres-schema-3) */
+export function mustBeReadable(version: number): void {
+  if (version <= SCHEMA_VERSION) return;
   throw new ToolgateError(
     "store_version",
     `the store has version ${version}; this toolgate reads up to ${SCHEMA_VERSION}`,

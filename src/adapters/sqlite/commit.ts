@@ -8,6 +8,7 @@
 import type Database from "better-sqlite3";
 import type { Rule, Store, Survives, Tables } from "../../ledger/tables.js";
 import { storeError } from "./failure.js";
+import { mustBeReadable } from "./schema.js";
 
 /** Runs work as one IMMEDIATE transaction. Throws `store_failed`. */
 export type Commit = <T>(survives: Survives, work: () => T) => T;
@@ -16,7 +17,11 @@ export type Commit = <T>(survives: Survives, work: () => T) => T;
 const settings = new WeakMap<Database.Database, Survives>();
 
 export function committing(db: Database.Database): Commit {
-  const transact = db.transaction((work: () => unknown) => work());
+  const version = db.prepare("PRAGMA user_version").pluck();
+  const transact = db.transaction((work: () => unknown) => {
+    mustBeReadable(Number(version.get())); // another process may have migrated the file since it was opened
+    return work();
+  });
   return <T>(survives: Survives, work: () => T): T => {
     try {
       setSynchronous(db, survives);

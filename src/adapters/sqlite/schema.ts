@@ -149,7 +149,11 @@ export function migrate(db: Database): void {
 
 /** Throws `store_version` for a database that is ahead of this version. (sqlite-schema-1) */
 export function refuseLater(db: Database): void {
-  const version = versionOf(db);
+  mustBeReadable(versionOf(db));
+}
+
+/** Throws `store_version` for a version that is later than this one. (sqlite-schema-1, sqlite-schema-2) */
+export function mustBeReadable(version: number): void {
   if (version <= SCHEMA_VERSION) return;
   throw new ToolgateError(
     "store_version",
