@@ -321,8 +321,8 @@ export interface Ledger {
   asked(operationIds: readonly Digest[]): Promise<Asked[]>;
   request(approvalId: string): Promise<Asked | undefined>;
   /**
-   * Current requests that have not expired, of operations still `proposed` (or claimed by an owner that is gone), without
-   * a verdict; with `answered` also those whose verdict was not used yet, for hosts that must see whether it still verifies.
+   * Current requests that have not expired, of operations still `proposed` (or claimed, or a read being sent, by an owner
+   * that is gone), without a verdict; with `answered` also those whose verdict was not used yet, for hosts that must see whether it still verifies.
    */
   openRequests(
     threadId?: string,

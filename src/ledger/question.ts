@@ -18,7 +18,7 @@ import {
 import type { Answered, AnswerResult, Asked, NewRequest } from "./port.js";
 import type { Question } from "./tables.js";
 import { asAsked, isForeign, mustHold, putSettled, questionExpired, type Transaction } from "./transaction.js";
-import { isUnbegun, isUndecided, proposed, rederived, settled } from "./transitions.js";
+import { isUndecided, proposed, rederived, settled } from "./transitions.js";
 
 export function ask(tx: Transaction, requests: readonly NewRequest[], run?: Owner): Asked[] {
   for (const { threadId } of requests) mustHold(tx, threadId, run); // transaction-1
@@ -87,7 +87,7 @@ export function openRequests(tx: Transaction, threadId?: string, answered = fals
   return open
     .filter(({ question }) => question.verdict === undefined || (answered && !question.consumed))
     .filter(({ question }) => !questionExpired(question, tx.moment))
-    .filter(({ row }) => isUnbegun(row, tx))
+    .filter(({ row }) => isUndecided(row, tx))
     .map(({ question, row }) => ({ ...asAsked(question, tx.moment), row }));
 }
 

@@ -212,7 +212,7 @@ export interface Tables {
   consume(approvalId: string): void;
   /** The time of the latest verdict on an operation of the proposal. */
   lastVerdict(proposalId: string): Moment | undefined;
-  /** The current question of each undecided operation, answered or not. */
+  /** The current question of each operation that may be undecided, answered or not: reads being sent are among them. */
   openQuestions(threadId?: string): { readonly question: Question; readonly row: OperationRow }[];
 
   threads(): { threadId: string; lastAt: number }[];

@@ -730,6 +730,22 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
   describe(`${name}: questions and answers`, () => {
     const asked = operation({ decision: "ask" });
 
+    // A read whose host had died while it was sent was asked about anew, and no list of open questions had it.
+    it("lists the question about a read that was being sent, once whoever sent it is gone", async () => {
+      const at = await fresh();
+      const load = read({ decision: "ask" });
+      await propose(at, [load]);
+      await send(at, load, { verdicts: [await approve(at, load)] });
+      expect(await at.ledger.openRequests()).toEqual([]);
+      at.life.set("a", "gone");
+      const again = await askOne(at, load, { approvalId: "again", seen: [sha256("more")] });
+      const row = await rowOf(at, load);
+      expect(row.state).toBe("dispatching");
+      for (const threadId of ["t1", undefined]) {
+        expect(await at.ledger.openRequests(threadId)).toEqual([{ ...again, row }]);
+      }
+    });
+
     it("asks once: an open question that shows as much stays, one that shows less is replaced (ask-2)", async () => {
       const at = await fresh();
       const [earlier, more] = [sha256("earlier"), sha256("more")];

@@ -30,6 +30,9 @@ const SAMPLE: readonly (readonly [row: string, effect: Effect, store: Store, say
   ["F20", "E2", "postgres", "already_running, 1 ok"],
   ["F21", "E2", "sqlite", "store_failed, 1 ok"],
   ["F30", "E2", "sqlite", "1 ok, the other told"],
+  ["F31", "E1", "sqlite", "store_tampered, 1 result_unknown"],
+  ["F32", "E2r", "postgres", "store_tampered, 1 ok"],
+  ["F33", "E2", "sqlite", "store_tampered, 1 result_unknown"],
 ];
 
 describe("the matrix, a sample", () => {
@@ -69,6 +72,11 @@ describe("the matrix, a sample", () => {
       "F26",
       "F28",
       "F30",
+      "F31",
+      "F32",
+      "F33",
+      "F34",
+      "F35",
     ]);
     for (const id of ids)
       expect(

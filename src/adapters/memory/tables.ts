@@ -277,7 +277,8 @@ function questionTables(kept: Kept): QuestionTables {
     },
     openQuestions: (threadId) =>
       kept.rowsOf(threadId).flatMap((row) => {
-        const waits = row.state === "proposed" || row.state === "claimed";
+        const again = row.state === "dispatching" && row.operation.effect === "read";
+        const waits = row.state === "proposed" || row.state === "claimed" || again;
         const question = waits ? kept.questionsOf(row.operation.id).at(-1) : undefined;
         return question ? [{ question: copy(question), row: copy(row) }] : [];
       }),

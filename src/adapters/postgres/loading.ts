@@ -38,6 +38,8 @@ export const NOW = "floor(extract(epoch FROM clock_timestamp()) * 1000)::float8"
 const IN_HAND = "state IN ('claimed', 'dispatching')";
 const UNKNOWN = "status = 'result_unknown' AND effect = 'write'";
 const UNDECIDED = "state IN ('proposed', 'claimed')";
+/** A read that was being sent may be made again, if its owner is gone. */
+const READ_AGAIN = `${IN_HAND} AND state = 'dispatching' AND effect = 'read'`;
 
 /** The statement that loads a readSet. Its rows are `Part`s, in no order. */
 export function loading(readSet: ReadSet): Statement {
@@ -88,8 +90,10 @@ export function loading(readSet: ReadSet): Statement {
   }
   if (readSet.questions) {
     const { threadId } = readSet.questions;
-    const where = threadId === undefined ? UNDECIDED : `${UNDECIDED} AND thread = ${bind(key(threadId), "text")}`;
-    parts.push(rows(where), questions(`operation = ${any(`SELECT id FROM toolgate_operations WHERE ${where}`)}`));
+    const here = threadId === undefined ? "" : ` AND thread = ${bind(key(threadId), "text")}`;
+    for (const where of [`${UNDECIDED}${here}`, `${READ_AGAIN}${here}`]) {
+      parts.push(rows(where), questions(`operation = ${any(`SELECT id FROM toolgate_operations WHERE ${where}`)}`));
+    }
   }
   if (readSet.request !== undefined) parts.push(known(`request = ${bind(key(readSet.request), "text")}`));
   if (readSet.requests) parts.push(requests(ofPlace(readSet.requests)));

@@ -36,7 +36,8 @@ export function questionTables(sql: Sql): QuestionTables {
   const open = (which: string) =>
     sql.prepare(
       `SELECT ${ROW_CELLS}, ${CELLS} FROM operations ${ROW_JOINS} JOIN questions ON questions.operation = operations.n
-       WHERE operations.state <> 'settled' AND operations.state IN ('proposed', 'claimed') ${which}
+       WHERE operations.state <> 'settled' AND operations.state IN ('proposed', 'claimed', 'dispatching')
+       AND (operations.state <> 'dispatching' OR +operations.effect = 'read') ${which}
        AND questions.n = (SELECT max(n) FROM questions WHERE operation = operations.n) ORDER BY +operations.n`,
     );
   const openOfAll = open("");

@@ -126,6 +126,8 @@ async function onWhenFree(threadId: string): Promise<void> {
   }
 }
 
+const ACCEPTED = { by: "ann", note: "looked at the server's log" };
+
 async function act(action: Action, threadId: string): Promise<unknown> {
   switch (action.do) {
     case "ask":
@@ -136,6 +138,10 @@ async function act(action: Action, threadId: string): Promise<unknown> {
       return on(threadId, action.question);
     case "on when free":
       return onWhenFree(threadId);
+    case "accept":
+      return toolgate.ledger.accept(threadId, ACCEPTED);
+    case "accept restored":
+      return toolgate.ledger.acceptRestored(ACCEPTED);
     case "look":
       return toolgate.ledger.unknowns(threadId);
   }

@@ -18,6 +18,8 @@ export type Action =
   | { readonly do: "on"; readonly question?: string }
   /** The same, again and again while another host is told to be running it. */
   | { readonly do: "on when free" }
+  /** A person accepts the thread, or the store, as it is. */
+  | { readonly do: "accept" | "accept restored" }
   /** Lists unknown outcomes outside any run. */
   | { readonly do: "look" };
 

@@ -13,7 +13,7 @@ async function session(url: string): Promise<pg.Client> {
 }
 
 /** Asks one after the other, each in a transaction of its own. */
-async function ask(url: string, ...texts: readonly string[]): Promise<void> {
+export async function ask(url: string, ...texts: readonly string[]): Promise<void> {
   const client = await session(url);
   try {
     for (const text of texts) await client.query(text);

@@ -7,6 +7,7 @@ import { KILL_ROWS } from "./kill-rows.js";
 import { LATE_ROWS } from "./late-rows.js";
 import type { Row } from "./row.js";
 import { SERVER_ROWS } from "./server-rows.js";
+import { TAMPER_ROWS } from "./tamper-rows.js";
 
 export const ROWS: readonly Row[] = [
   ...KILL_ROWS,
@@ -15,4 +16,5 @@ export const ROWS: readonly Row[] = [
   ...HOST_ROWS,
   ...DISK_ROWS,
   ...CLOCK_ROWS,
+  ...TAMPER_ROWS,
 ].sort((a, b) => a.id.localeCompare(b.id));

@@ -101,8 +101,14 @@ export class World {
   async host(actions: readonly Action[], options: HostOptions = {}): Promise<HostProcess> {
     const { bundle, effect, power } = this.#parts;
     const { halts = [], fault, timeoutMs, config = {}, ...rest } = options;
-    const env = { SERVER_LOG: this.#logPath, ...(fault ? { FAULT: JSON.stringify(fault) } : {}) };
-    const server = { command: process.execPath, args: [bundle.server], protocol: "2025-11-25", env };
+    const env = { SERVER_LOG: this.#logPath, FAULT: fault ? JSON.stringify(fault) : "" };
+    const server = {
+      command: process.execPath,
+      args: [bundle.server],
+      protocol: "2025-11-25",
+      credentialId: "faults", // it is the same server, whatever its faults
+      env,
+    };
     const host = new HostProcess(bundle.host, {
       config: {
         store: await this.opened(),
