@@ -6,6 +6,7 @@ import { type SettledRow, takenOver } from "../contracts/index.js";
 import { accept, acceptCard, mustBeCurrent, mustBeWhole, sealThread } from "./accept.js";
 import { begin, claim } from "./claim.js";
 import { advance, later, type Moment } from "./clock.js";
+import { forget, unsettled } from "./forget.js";
 import type { Ledger, LedgerDeps, LookPlan, Mark, Marked } from "./port.js";
 import { propose } from "./propose.js";
 import { answer, ask, asked, openRequests } from "./question.js";
@@ -41,7 +42,7 @@ function threadMethods(
   store: Store,
   { read, write }: Transactions,
   mark: Mark | undefined,
-): Methods<"enter" | "verify" | "accept" | "acceptRestored" | "leave" | "renew" | "threads"> {
+): Methods<"enter" | "verify" | "accept" | "acceptRestored" | "forget" | "leave" | "renew" | "threads"> {
   const entering = (threadId: string) => readSets.enter(threadId, mark !== undefined);
   return {
     enter: (threadId, owner, leaseMs) =>
@@ -64,6 +65,12 @@ function threadMethods(
       }
       if (mark) mark.write(await write("power-loss", readSets.card, (tx) => acceptCard(tx, mark)));
       return unknown;
+    },
+    forget: async (threadId, run) => {
+      const rows = await read(readSets.wholeThread(threadId), (tx) => unsettled(tx, threadId, run));
+      if (rows.length > 0) return { kind: "unsettled", rows };
+      await store.erase(threadId); // again and again does no harm: the rows say that it is done
+      return write("power-loss", readSets.wholeThread(threadId), (tx) => forget(tx, threadId, run));
     },
     leave: (threadId, owner) => write("power-loss", readSets.thread(threadId), (tx) => leave(tx, threadId, owner)),
     renew: (owner, leaseMs) =>

@@ -257,6 +257,11 @@ export type ResolveResult =
   | { readonly kind: "owner_alive"; readonly row: OperationRow }
   | { readonly kind: "not_found" };
 
+export type ForgetResult =
+  | { readonly kind: "forgotten" }
+  /** A write is unknown, or something is in hand: its record is still needed. */
+  | { readonly kind: "unsettled"; readonly rows: readonly OperationRow[] };
+
 export type AcceptResult =
   | { readonly kind: "accepted"; readonly unknown: readonly SettledRow[] }
   /** A run that may live holds the thread. */
@@ -286,6 +291,11 @@ export interface Ledger {
   accept(threadId: string, said: { readonly by: string; readonly note: string }): Promise<AcceptResult>;
   /** The same for all threads of a store that was set back, whose mark is brought in line with it. */
   acceptRestored(said: { readonly by: string; readonly note: string }): Promise<readonly SettledRow[]>;
+  /**
+   * Takes the contents of a thread out of the ledger: arguments, questions, messages, evidence. A sealed row with digests
+   * stays of each operation, so that the guards and the thread's seal hold. Only the run that holds the thread may do it.
+   */
+  forget(threadId: string, run: Owner): Promise<ForgetResult>;
   /** Gives the thread back. Of another's thread: nothing. */
   leave(threadId: string, owner: Owner): Promise<void>;
   /** Extends the lease of everything in flight under this owner. False: there is nothing, or another took it over. */

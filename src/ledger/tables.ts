@@ -88,6 +88,11 @@ export interface Store {
   read<T>(readSet: () => ReadSet, rule: Rule<T>): Promise<T>;
   /** Extends the leases of an owner in a cheaper way than by a rule. False: it holds nothing any more. */
   renew?(owner: Owner, leaseMs: number): Promise<boolean>;
+  /**
+   * Takes out for good what a thread alone needs and no rule looks at any more: arguments, questions, and snapshots that no
+   * other thread was shown. Rows stay, with their digests.
+   */
+  erase(threadId: string): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -215,6 +220,7 @@ export interface Tables {
   /** The current question of each operation that may be undecided, answered or not: reads being sent are among them. */
   openQuestions(threadId?: string): { readonly question: Question; readonly row: OperationRow }[];
 
+  /** Without those that were forgotten and not used since. */
   threads(): { threadId: string; lastAt: number }[];
   touch(threadId: string, at: number): void;
 
@@ -226,6 +232,8 @@ export interface Tables {
   setHead(threadId: string, head: string): void;
   /** What a person said when the thread was sealed anew, the latest. */
   setAccepted(threadId: string, said: Acceptance): void;
+  /** Epoch milliseconds at which the thread was forgotten. It is listed again once it is used again. */
+  setForgotten(threadId: string, at: number): void;
   /** Of every row of a thread, and how many proposals it has. */
   seals(threadId: string): { readonly rows: readonly SealedFacts[]; readonly proposals: number };
 }

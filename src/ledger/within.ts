@@ -56,6 +56,7 @@ export function within(readSet: ReadSet, tables: Tables): Tables {
     head: checked("head", needs.thread),
     setHead: checked("setHead", needs.thread),
     setAccepted: checked("setAccepted", needs.thread),
+    setForgotten: checked("setForgotten", needs.thread),
     seals: checked("seals", needs.seals),
   };
 }

@@ -1,12 +1,12 @@
 import { createMemoryLedger, memoryStore } from "../../src/adapters/memory/ledger.js";
-import { memoryTables } from "../../src/adapters/memory/tables.js";
+import { type MemoryTables, memoryTables } from "../../src/adapters/memory/tables.js";
 import { sqliteStore } from "../../src/adapters/sqlite/commit.js";
 import { createSqliteLedger } from "../../src/adapters/sqlite/ledger.js";
 import { openStore } from "../../src/adapters/sqlite/open.js";
 import { sqliteTables } from "../../src/adapters/sqlite/tables.js";
 import type { OperationRow } from "../../src/contracts/index.js";
 import { createLedger } from "../../src/ledger/ledger.js";
-import type { Store, Tables } from "../../src/ledger/tables.js";
+import type { Store } from "../../src/ledger/tables.js";
 import { within } from "../../src/ledger/within.js";
 import { ledgerSuite } from "./ledger.js";
 import { SEALS, sealSuite, withoutSeals } from "./seals.js";
@@ -39,7 +39,7 @@ sealSuite("memory ledger", () => {
   const tables = memoryTables();
   const out = new Set<string>();
   const there = <Row extends OperationRow>(rows: Row[]) => rows.filter((row) => !out.has(row.operation.id));
-  const without: Tables = {
+  const without: MemoryTables = {
     ...tables,
     row: (id) => (out.has(id) ? undefined : tables.row(id)),
     rowsOfProposal: (id) => there(tables.rowsOfProposal(id)),

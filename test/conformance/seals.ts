@@ -6,7 +6,21 @@ import type { OperationRow } from "../../src/contracts/index.js";
 import { createLedger } from "../../src/ledger/ledger.js";
 import type { Ledger, LedgerDeps } from "../../src/ledger/port.js";
 import type { Store, Tables } from "../../src/ledger/tables.js";
-import { claimOne, OK, operation, owner, propose, run, stands, UNKNOWN, type World, world } from "./ledger-world.js";
+import {
+  askOne,
+  batch,
+  claimOne,
+  OK,
+  operation,
+  owner,
+  propose,
+  run,
+  SNAPSHOT,
+  stands,
+  UNKNOWN,
+  type World,
+  world,
+} from "./ledger-world.js";
 
 export const SEALS = { secret: "a secret that outlives the process, 1", previous: [] };
 const ROTATED = { secret: "a secret that outlives the process, 2", previous: [SEALS.secret] };
@@ -221,6 +235,64 @@ export function sealSuite(name: string, make: () => Tampered | Promise<Tampered>
       });
       expect((await at.ledger.unknowns("t1")).map((row) => row.operation.id)).toContain(save.id);
       expect(await at.ledger.accept("t9", { by: "ann", note: "" })).toEqual({ kind: "not_found" });
+    });
+
+    it("forgets what a thread was about, and keeps a sealed row with digests of each operation (forget-2)", async () => {
+      const at = await fresh();
+      const snapshot = { id: SNAPSHOT, servers: [], tools: [], withheld: [] };
+      await at.ledger.putSnapshot(snapshot);
+      const [secret, asked] = [
+        operation({ args: { to: "ann@example.org" } }),
+        operation({ index: 1, decision: "ask" }),
+      ];
+      await propose(at, [secret, asked]);
+      await run(at, secret, { ...OK, message: "sent to ann@example.org" });
+      await askOne(at, asked, { why: "ann@example.org is asked about" });
+      await enter(at.ledger);
+      expect(await at.ledger.forget("t1", owner("b"))).toEqual({ kind: "forgotten" });
+      await at.ledger.leave("t1", owner("b"));
+      expect(await at.ledger.snapshot(SNAPSHOT)).toBeUndefined();
+      expect(await at.ledger.openRequests()).toEqual([]);
+      expect(await at.ledger.asked([asked.id])).toEqual([]);
+      expect(await at.ledger.threads()).toEqual([]);
+      const rows = await at.ledger.operations("t1");
+      expect(JSON.stringify(rows)).not.toContain("example");
+      expect(rows.map((row) => [row.operation.id, row.operation.argumentsDigest, row.operation.arguments])).toEqual([
+        [secret.id, secret.argumentsDigest, {}],
+        [asked.id, asked.argumentsDigest, {}],
+      ]);
+      expect([await stands(at, secret), await stands(at, asked)]).toEqual([
+        "ok (success) by server",
+        "rejected (withdrawn) by host",
+      ]);
+      at.clock.now += 1_000;
+      expect(await enter(at.another())).toEqual({ kind: "entered" }); // the seals hold
+      const again = operation({ proposalId: "p2", args: { to: "ann@example.org" } });
+      await propose(at, [again]);
+      expect(await at.ledger.claim(batch([again], { ledgerSeq: 9, owner: owner("b") }))).toMatchObject({ kind: "ask" });
+      expect(await at.ledger.threads()).toMatchObject([{ threadId: "t1" }]); // it is used again
+    });
+
+    it("keeps a snapshot that another thread was shown", async () => {
+      const at = await fresh();
+      await at.ledger.putSnapshot({ id: SNAPSHOT, servers: [], tools: [], withheld: [] });
+      await propose(at, [save]);
+      await propose(at, [operation({ proposalId: "p2" })], { threadId: "t2" });
+      await enter(at.ledger);
+      await at.ledger.forget("t1", owner("b"));
+      expect(await at.ledger.snapshot(SNAPSHOT)).toMatchObject({ id: SNAPSHOT });
+    });
+
+    it("forgets nothing of a thread with an unknown write, nor for a run that does not hold it (forget-1)", async () => {
+      const at = await fresh();
+      await unknownWrite(at);
+      await expect(at.ledger.forget("t1", owner("b"))).rejects.toMatchObject({ code: "already_running" });
+      await enter(at.ledger);
+      expect(await at.ledger.forget("t1", owner("b"))).toMatchObject({
+        kind: "unsettled",
+        rows: [{ state: "settled" }],
+      });
+      expect((await at.ledger.row(save.id))?.operation.arguments).toEqual({ n: 0 });
     });
 
     it("accepts no thread that a run holds", async () => {

@@ -55,7 +55,8 @@ const ask = (url: string, text: string, values: unknown[] = []) =>
 /** Undoes the second migration. */
 const DOWN_TO_1 = `DELETE FROM toolgate_migrations WHERE version = 2; DROP TABLE toolgate_card;
   ALTER TABLE toolgate_threads RENAME COLUMN key TO name;
-  ALTER TABLE toolgate_threads DROP COLUMN scope, DROP COLUMN holder_steady, DROP COLUMN head, DROP COLUMN accepted;
+  ALTER TABLE toolgate_threads DROP COLUMN scope, DROP COLUMN holder_steady, DROP COLUMN head, DROP COLUMN accepted, DROP COLUMN forgotten;
+  ALTER TABLE toolgate_requests DROP COLUMN snapshot;
   ALTER TABLE toolgate_operations DROP COLUMN lease_steady`;
 
 describe("migrations", () => {

@@ -38,6 +38,7 @@ interface Thread {
   holder?: Holder | undefined;
   head?: string;
   accepted?: Acceptance;
+  forgotten?: number;
 }
 
 /** Everything that is kept. */
@@ -81,6 +82,18 @@ class Kept {
     return rows.length + threads.length > 0;
   }
 
+  erase(threadId: string): void {
+    const shown = (of: (threadId: string) => boolean) =>
+      new Set([...this.requests.values()].filter((one) => of(one.threadId)).map(({ snapshotId }) => snapshotId));
+    const others = shown((id) => id !== threadId);
+    for (const id of shown((id) => id === threadId)) if (!others.has(id)) this.snapshots.delete(id);
+    for (const row of this.rowsOf(threadId)) {
+      for (const approvalId of this.asked.get(row.operation.id) ?? []) this.questions.delete(approvalId);
+      this.asked.delete(row.operation.id);
+      this.rows.set(row.operation.id, { ...row, operation: { ...row.operation, arguments: {} } });
+    }
+  }
+
   questionsOf(operationId: Digest): Question[] {
     return (this.asked.get(operationId) ?? []).flatMap((approvalId) => this.questions.get(approvalId) ?? []);
   }
@@ -89,6 +102,8 @@ class Kept {
 export interface MemoryTables extends Tables {
   /** Keeps a proposal alone. A store that loads proposals and model requests apart fills its tables by this. */
   addProposal(proposal: Proposal): void;
+  /** As a store erases. */
+  erase(threadId: string): void;
 }
 
 export function memoryTables(): MemoryTables {
@@ -196,7 +211,9 @@ function isRejectedByPerson(row: OperationRow): row is SettledRow {
   return row.state === "settled" && row.outcome.status === "rejected" && row.outcome.reason === "person";
 }
 
-function sealTables(kept: Kept): Pick<Tables, "card" | "setCardSeal" | "head" | "setHead" | "setAccepted"> {
+function sealTables(
+  kept: Kept,
+): Pick<MemoryTables, "card" | "setCardSeal" | "head" | "setHead" | "setAccepted" | "setForgotten" | "erase"> {
   return {
     card: () => kept.card,
     setCardSeal: (seal) => {
@@ -209,6 +226,10 @@ function sealTables(kept: Kept): Pick<Tables, "card" | "setCardSeal" | "head" | 
     setAccepted: (threadId, said) => {
       kept.thread(threadId).accepted = copy(said);
     },
+    setForgotten: (threadId, at) => {
+      kept.thread(threadId).forgotten = at;
+    },
+    erase: (threadId) => kept.erase(threadId),
   };
 }
 
@@ -219,6 +240,7 @@ function threadTables(
     threads: () =>
       [...kept.threads]
         .reverse()
+        .filter(([, { forgotten = -1, lastAt }]) => forgotten < lastAt)
         .sort(([, a], [, b]) => b.lastAt - a.lastAt)
         .map(([threadId, { lastAt }]) => ({ threadId, lastAt })),
     touch: (threadId, at) => {

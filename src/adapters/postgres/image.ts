@@ -22,6 +22,7 @@ export interface Header {
   holder: Holder | undefined;
   head: string | undefined;
   accepted: string | undefined;
+  forgotten: number | undefined;
   readonly recent: readonly string[];
 }
 
@@ -160,6 +161,9 @@ function recording(tables: Tables, headers: ReadonlyMap<string, Header>, changes
     head: (threadId) => headers.get(threadId)?.head,
     setHead: (threadId, head) => {
       change(threadId).head = head;
+    },
+    setForgotten: (threadId, at) => {
+      change(threadId).forgotten = at;
     },
     setAccepted: (threadId, said) => {
       change(threadId).accepted = JSON.stringify(said);

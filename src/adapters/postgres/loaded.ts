@@ -127,6 +127,7 @@ function newHeader(): Header {
     holder: undefined,
     head: undefined,
     accepted: undefined,
+    forgotten: undefined,
     recent: [],
   };
 }
@@ -134,8 +135,9 @@ function newHeader(): Header {
 function headerOf({ extra: owner, data }: Part): Header {
   const { version, lastAt, lastSeq, recent, until, ...said } = data as unknown as Header & { until: number };
   const [head, accepted] = [said.head ?? undefined, said.accepted ?? undefined]; // null where there is none
+  const forgotten = said.forgotten ?? undefined;
   const holder = owner === null ? undefined : { owner: JSON.parse(owner) as Owner, leaseUntil: until };
-  return { version, lastAt, lastSeq, recent, holder, head, accepted };
+  return { version, lastAt, lastSeq, recent, holder, head, accepted, forgotten };
 }
 
 function rowOf({ body, extra: given, data }: Part): OperationRow {

@@ -139,7 +139,7 @@ function now(): string {
 
 function headers(where: string): string {
   const data = `json_build_object('version', version, 'recent', recent, 'lastAt', last_at, 'lastSeq', last_seq, 'until', holder_until,
-     'head', head, 'accepted', accepted)`;
+     'head', head, 'accepted', accepted, 'forgotten', forgotten)`;
   return `${part("thread", { n: "n", body: "key", extra: "holder", data })} FROM toolgate_threads WHERE ${where}`;
 }
 
@@ -189,5 +189,6 @@ function snapshot(where: string): string {
 
 function listed(): string {
   const data = "json_build_object('lastAt', last_at)";
-  return `${part("listed", { n: "n", body: "key", data })} FROM toolgate_threads`;
+  return `${part("listed", { n: "n", body: "key", data })} FROM toolgate_threads
+    WHERE forgotten IS NULL OR forgotten < last_at`;
 }

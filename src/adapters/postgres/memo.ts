@@ -52,6 +52,11 @@ export class Memo {
     drop(this.holders, 10 * KEPT);
   }
 
+  /** What is kept of a thread is of no more use. */
+  drop(threadId: string): void {
+    this.images.delete(threadId);
+  }
+
   /** A heartbeat wrote these threads, by their keys, and made these versions of them. */
   renewed(owner: Owner, leaseUntil: number, versions: ReadonlyMap<string, number>): void {
     for (const [threadId, image] of this.images) {

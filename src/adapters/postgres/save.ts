@@ -30,18 +30,18 @@ const HELD = `held AS MATERIALIZED (
   WHERE threads.thread = ANY(ARRAY(SELECT thread FROM t)) ORDER BY threads.thread FOR UPDATE OF threads)`;
 
 const THREADS = `t AS MATERIALIZED (SELECT * FROM json_to_recordset($1::json) AS t(thread text, key text, version bigint,
-  last_at float8, last_seq bigint, holder text, holder_key text, holder_until float8, head text, accepted text))`;
+  last_at float8, last_seq bigint, holder text, holder_key text, holder_until float8, head text, accepted text, forgotten float8))`;
 
 const THREADS_CHANGED = `threads_changed AS (UPDATE toolgate_threads threads SET version = threads.version + 1,
   recent = (threads.recent || $2::text)[greatest(1, cardinality(threads.recent) - ${KEPT - 2}):], last_at = t.last_at,
   last_seq = t.last_seq, holder = t.holder, holder_key = t.holder_key, holder_until = t.holder_until,
-  head = t.head, accepted = t.accepted
+  head = t.head, accepted = t.accepted, forgotten = t.forgotten
   FROM t, go
   WHERE threads.thread = t.thread AND t.version > 0 AND threads.thread = ANY(ARRAY(SELECT thread FROM t)))`;
 
 const THREADS_NEW = `threads_new AS (INSERT INTO toolgate_threads
-  (thread, key, version, recent, last_at, last_seq, holder, holder_key, holder_until, head, accepted)
-  SELECT thread, key, 1, ARRAY[$2::text], last_at, last_seq, holder, holder_key, holder_until, head, accepted
+  (thread, key, version, recent, last_at, last_seq, holder, holder_key, holder_until, head, accepted, forgotten)
+  SELECT thread, key, 1, ARRAY[$2::text], last_at, last_seq, holder, holder_key, holder_until, head, accepted, forgotten
   FROM t, go WHERE version = 0)`;
 
 const CHANGING = [
@@ -88,9 +88,9 @@ const turnsChanged = (p: string) => `turns_changed AS (INSERT INTO toolgate_turn
     final_made = turns.final_made OR excluded.final_made)`;
 
 const requestsNew = (p: string) => `requests_new AS (INSERT INTO toolgate_requests
-  (request, thread, turn, tools, body, proposal, proposal_body)
-  SELECT request, thread, turn, tools, body, proposal, proposal_body FROM json_to_recordset(${p}::json)
-  AS m(request text, thread text, turn text, tools text, list text, body text, proposal text, proposal_body text), go),
+  (request, thread, turn, tools, snapshot, body, proposal, proposal_body)
+  SELECT request, thread, turn, tools, snapshot, body, proposal, proposal_body FROM json_to_recordset(${p}::json)
+  AS m(request text, thread text, turn text, tools text, snapshot text, list text, body text, proposal text, proposal_body text), go),
   lists_new AS (INSERT INTO toolgate_tool_lists (digest, body)
   SELECT DISTINCT tools, list FROM json_to_recordset(${p}::json) AS m(tools text, list text), go ON CONFLICT DO NOTHING)`;
 
@@ -162,7 +162,7 @@ function clockToStore(image: Image, { clock: moment }: Changes) {
   return turned || lags ? { moment, turned } : undefined;
 }
 
-function threadCells(threadId: string, { version, lastAt, lastSeq, holder, head, accepted }: Header) {
+function threadCells(threadId: string, { version, lastAt, lastSeq, holder, head, accepted, forgotten }: Header) {
   return {
     thread: key(threadId),
     key: JSON.stringify(threadId),
@@ -174,6 +174,7 @@ function threadCells(threadId: string, { version, lastAt, lastSeq, holder, head,
     holder_until: holder?.leaseUntil ?? null,
     head: head ?? null,
     accepted: accepted ?? null,
+    forgotten: forgotten ?? null,
   };
 }
 
@@ -240,6 +241,7 @@ function requestCells({ tools, proposal, ...rest }: Changes["requests"][number])
     thread: key(rest.threadId),
     turn: key(rest.turnId),
     tools: sha256(list),
+    snapshot: key(rest.snapshotId),
     list,
     body: JSON.stringify(rest),
     proposal: proposal ? key(proposal.proposalId) : null,

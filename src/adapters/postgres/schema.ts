@@ -115,6 +115,9 @@ const MIGRATIONS: readonly string[] = [
   ALTER TABLE toolgate_threads ADD COLUMN holder_steady float8;
   ALTER TABLE toolgate_threads ADD COLUMN head text;
   ALTER TABLE toolgate_threads ADD COLUMN accepted text;
+  ALTER TABLE toolgate_threads ADD COLUMN forgotten float8;
+  ALTER TABLE toolgate_requests ADD COLUMN snapshot text;
+  UPDATE toolgate_requests SET snapshot = substring(body FROM '"snapshotId":"([0-9a-f]{64})"');
   CREATE TABLE toolgate_card (one int PRIMARY KEY CHECK (one = 1), id text NOT NULL, seal text);
   INSERT INTO toolgate_card (one, id) VALUES (1, gen_random_uuid()::text);
   ALTER TABLE toolgate_operations ADD COLUMN lease_steady float8;

@@ -13,7 +13,7 @@ import type { Connection } from "./connection.js";
 import { StatementError } from "./connection.js";
 import { type Header, type Image, imageOf } from "./image.js";
 import { KeyedMutex } from "./keyed-mutex.js";
-import { keys, ownerKey } from "./keys.js";
+import { key, keys, ownerKey } from "./keys.js";
 import { loading, NOW, type Part, type Statement } from "./loading.js";
 import { Memo } from "./memo.js";
 import { saving } from "./save.js";
@@ -35,6 +35,14 @@ const RENEW = `WITH until AS (SELECT coalesce($3::float8, ${NOW}) + $2::float8 A
     WHERE threads.thread = locked.thread AND threads.thread = ANY(ARRAY(SELECT thread FROM locked))
     RETURNING threads.thread, threads.version, coalesce(threads.holder_key = $1, FALSE) AS held)
   SELECT thread, version, held, (SELECT count(*) FROM rows)::int AS renewed, (SELECT at FROM until) AS until FROM threads`;
+
+/** What is taken out for good when a thread is forgotten; each may be done twice. */
+const ERASING = [
+  "DELETE FROM toolgate_questions WHERE operation IN (SELECT id FROM toolgate_operations WHERE thread = $1)",
+  "UPDATE toolgate_operations SET arguments = '{}' WHERE thread = $1",
+  `DELETE FROM toolgate_snapshots WHERE id IN (SELECT snapshot FROM toolgate_requests WHERE thread = $1)
+     AND NOT EXISTS (SELECT FROM toolgate_requests WHERE thread <> $1 AND snapshot = toolgate_snapshots.id)`,
+];
 
 const WAS_KEPT = "SELECT FROM toolgate_threads WHERE thread = ANY($1::text[]) AND $2::text = ANY(recent)";
 
@@ -130,6 +138,11 @@ export function postgresStore(connection: Connection, options: StoreOptions = {}
       const versions = new Map(found.map(({ thread, version }) => [String(thread), Number(version)]));
       memo.renewed(owner, Number(found[0]?.until), versions);
       return found.some(({ held, renewed }) => held === true || Number(renewed) > 0);
+    },
+    erase: async (threadId) => {
+      await connection.ready();
+      for (const text of ERASING) await connection.query(text, [key(threadId)]);
+      memo.drop(threadId);
     },
     close: async () => undefined,
   };

@@ -7,6 +7,7 @@
 
 import type Database from "better-sqlite3";
 import type { Rule, Store, Survives, Tables } from "../../ledger/tables.js";
+import { toCell } from "./codec.js";
 import { storeError } from "./failure.js";
 import { mustBeReadable } from "./schema.js";
 
@@ -39,6 +40,17 @@ function setSynchronous(db: Database.Database, survives: Survives): void {
   settings.set(db, survives);
 }
 
+const OF_THREAD = "thread = (SELECT n FROM threads WHERE key = @key)";
+const SHOWN = (of: string) =>
+  `SELECT snapshot_id FROM model_requests WHERE turn ${of} (SELECT n FROM turns WHERE ${OF_THREAD})`;
+
+/** What is taken out for good when a thread is forgotten. */
+const ERASING = [
+  `DELETE FROM questions WHERE operation IN (SELECT n FROM operations WHERE ${OF_THREAD})`,
+  `UPDATE operations SET arguments = '{}' WHERE ${OF_THREAD}`,
+  `DELETE FROM snapshots WHERE id IN (${SHOWN("IN")}) AND id NOT IN (${SHOWN("NOT IN")})`,
+];
+
 /** Where the checkpoints are that name what the ledger holds. */
 export type Checkpoints = "same file" | "elsewhere";
 
@@ -64,6 +76,10 @@ export function sqliteStore(
         throw storeError(db.name, error);
       }
     },
+    erase: async (threadId) =>
+      commit("power-loss", () => {
+        for (const text of ERASING) db.prepare(text).run({ key: toCell(threadId) });
+      }),
     close,
   };
 }

@@ -126,6 +126,7 @@ const MIGRATIONS: readonly string[] = [
    ALTER TABLE threads ADD COLUMN holder_steady REAL;
    ALTER TABLE threads ADD COLUMN head TEXT;
    ALTER TABLE threads ADD COLUMN accepted TEXT;
+   ALTER TABLE threads ADD COLUMN forgotten REAL;
    ALTER TABLE operations ADD COLUMN lease_steady REAL;
    ALTER TABLE operations ADD COLUMN acts_until REAL;
    ALTER TABLE operations ADD COLUMN seal TEXT;

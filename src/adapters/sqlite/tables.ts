@@ -23,12 +23,15 @@ export function sqliteTables(db: Database): Tables {
   };
 }
 
-function sealTables(sql: Sql): Pick<Tables, "card" | "setCardSeal" | "setSends" | "head" | "setHead" | "setAccepted"> {
+function sealTables(
+  sql: Sql,
+): Pick<Tables, "card" | "setCardSeal" | "setSends" | "head" | "setHead" | "setAccepted" | "setForgotten"> {
   const card = sql.prepare("SELECT id, seal, sends FROM card");
   const setSends = sql.prepare("UPDATE card SET sends = ?");
   const setCardSeal = sql.prepare("UPDATE card SET seal = ?");
   const head = sql.prepare("SELECT head FROM threads WHERE key = ?");
   const setHead = sql.prepare("UPDATE threads SET head = ? WHERE n = ?");
+  const setForgotten = sql.prepare("UPDATE threads SET forgotten = ? WHERE n = ?");
   const setAccepted = sql.prepare("UPDATE threads SET accepted = ? WHERE n = ?");
   return {
     card: () => {
@@ -47,6 +50,9 @@ function sealTables(sql: Sql): Pick<Tables, "card" | "setCardSeal" | "setSends" 
     },
     setHead: (threadId, text) => {
       setHead.run(text, sql.thread(threadId));
+    },
+    setForgotten: (threadId, at) => {
+      setForgotten.run(at, sql.thread(threadId));
     },
     setAccepted: (threadId, said) => {
       setAccepted.run(JSON.stringify(said), sql.thread(threadId));
@@ -71,7 +77,9 @@ function clockTables(sql: Sql): Pick<Tables, "clock" | "setClock"> {
 function threadTables(
   sql: Sql,
 ): Pick<Tables, "threads" | "touch" | "nextSeq" | "holder" | "setHolder" | "turn" | "addToTurn"> {
-  const threads = sql.prepare("SELECT key, last_at FROM threads ORDER BY last_at DESC, n DESC");
+  const threads = sql.prepare(
+    "SELECT key, last_at FROM threads WHERE forgotten IS NULL OR forgotten < last_at ORDER BY last_at DESC, n DESC",
+  );
   const touch = sql.prepare("UPDATE threads SET last_at = ? WHERE n = ?");
   const count = sql.prepare("UPDATE threads SET last_seq = last_seq + 1 WHERE n = ?");
   const lastSeq = sql.prepare("SELECT last_seq FROM threads WHERE n = ?");
