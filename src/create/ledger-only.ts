@@ -5,6 +5,7 @@
 //   records-2. A thread's checkpoints are read only where a question of the thread is open. What its head shows is what
 //              `graph.getState` says; the graph itself is asked only where a step of it was stored in part.
 
+import { steadyMs } from "../adapters/process/clock.js";
 import { createSchemaChecker } from "../adapters/schema/checker.js";
 import { GRANT_START } from "../approval/index.js";
 import { type Config, checkedThreadId, type Digest, type OperationView } from "../contracts/index.js";
@@ -29,7 +30,7 @@ export interface OpenRecords {
 export async function openRecords(config: Config): Promise<OpenRecords> {
   const { policy, settings } = await configure({ config });
   const owners = createOwners(undefined);
-  const store = await openLedger(config, { now: Date.now, liveness: owners.liveness });
+  const store = await openLedger(config, { now: Date.now, steady: steadyMs, liveness: owners.liveness });
   const { ledger } = store;
   const checker = createSchemaChecker();
   const ports = {

@@ -139,7 +139,8 @@ async function callOne(
   if (begun.kind !== "dispatching") return { operationId: operation.id, outcome: begun.outcome };
   if (run.signal?.aborted) return cancelOne(ports, dispatch); // call-order-5
   run.tell(callEvent("sent", operation));
-  const call = dispatch.send(terms.effect === "read" ? run.signal : undefined, run.lease.valid); // call-order-2, call-order-5
+  const maySend = () => run.lease.valid() && begun.inTime();
+  const call = dispatch.send(terms.effect === "read" ? run.signal : undefined, maySend); // call-order-2, call-order-5
   const evidence = await call.evidence;
   const settled = await settle(ports, dispatch, evidence, run.threadId);
   if (evidence.how === "deadline") {

@@ -6,6 +6,8 @@
 //   prepare-3. A claim that the ledger could not record runs nothing, and a yes stays unused. Its calls are `unavailable`; where
 //              not even that can be recorded, the run fails with `store_failed` and can be run again.
 //   prepare-4. What could not be marked `dispatching` is not sent.
+//   prepare-5. What was marked `dispatching` longer ago than its time limit is not sent, by the clock of the boot. So a host
+//              that was stopped in between sends nothing after others were told that it cannot act any more.
 
 import { type Digest, LOCAL, type Outcome, rejected, ToolgateError } from "../contracts/index.js";
 import type { Batch, BatchCall } from "../gate/batch.js";
@@ -141,17 +143,20 @@ export async function claim(
   }
 }
 
+type Begun =
+  /** `inTime`: whether its time limit, counted from before this was stored, still lets it be sent. */
+  | { readonly kind: "dispatching"; readonly inTime: () => boolean }
+  | { readonly kind: "ended"; readonly outcome: Outcome };
+
 /** Marks an operation `dispatching`. Where that cannot be stored, or the thread was halted, its outcome says so. (prepare-4) */
-export async function begin(
-  ports: SettlePorts,
-  dispatch: Dispatch,
-): Promise<{ readonly kind: "dispatching" } | { readonly kind: "ended"; readonly outcome: Outcome }> {
-  const { operation, fence } = dispatch;
+export async function begin(ports: SettlePorts, dispatch: Dispatch): Promise<Begun> {
+  const { operation, fence, times } = dispatch;
+  const since = ports.steady(); // before the ledger is asked, so that the time limit is over here before it is over there
   try {
-    const begun = await ports.ledger.begin(operation.id, fence);
+    const begun = await ports.ledger.begin(operation.id, fence, times.deadlineMs + times.keepListeningMs);
     switch (begun.kind) {
       case "dispatching":
-        return { kind: "dispatching" };
+        return { kind: "dispatching", inTime: () => ports.steady() - since < times.deadlineMs }; // prepare-5
       case "halted":
         return { kind: "ended", outcome: begun.row.outcome };
       case "lost":

@@ -13,11 +13,12 @@ import { look, standing } from "./standing.js";
 import { OutsideReadSet, type ReadSet, type Store, type Survives, type Tables } from "./tables.js";
 import { enter, leave } from "./thread.js";
 import { asAsked, sweepRows, type Transaction } from "./transaction.js";
+import { leaseOf } from "./transitions.js";
 
 export function createLedger(store: Store, deps: LedgerDeps): Ledger {
   const transactions = transactionsOf(store, deps);
   return {
-    ...threadMethods(store, transactions),
+    ...threadMethods(store, transactions, deps.steady),
     ...proposalMethods(transactions),
     ...rowMethods(transactions),
     ...questionMethods(transactions),
@@ -31,15 +32,19 @@ const LOOKS = 5;
 
 type Methods<Name extends keyof Ledger> = Pick<Ledger, Name>;
 
-function threadMethods(store: Store, { read, write }: Transactions): Methods<"enter" | "leave" | "renew" | "threads"> {
+function threadMethods(
+  store: Store,
+  { read, write }: Transactions,
+  steady: LedgerDeps["steady"],
+): Methods<"enter" | "leave" | "renew" | "threads"> {
   return {
     enter: (threadId, owner, leaseMs) =>
       write("kill", readSets.thread(threadId), (tx) => enter(tx, threadId, owner, leaseMs)),
     leave: (threadId, owner) => write("power-loss", readSets.thread(threadId), (tx) => leave(tx, threadId, owner)),
     renew: (owner, leaseMs) =>
       store.renew
-        ? store.renew(owner, leaseMs)
-        : write("kill", readSets.nothing, ({ tables, now }) => tables.renew(owner, now + leaseMs)),
+        ? store.renew(owner, leaseMs, steady() + leaseMs)
+        : write("kill", readSets.nothing, (tx) => tx.tables.renew(owner, leaseOf(leaseMs, tx))),
     threads: () => read(readSets.list, ({ tables }) => tables.threads()),
   };
 }
@@ -118,8 +123,8 @@ function callMethods({
 > {
   return {
     claim: (batch) => write("kill", readSets.claim(batch), (tx) => claim(tx, batch)),
-    begin: (operationId, fence) =>
-      write("power-loss", readSets.begin(operationId), (tx) => begin(tx, operationId, fence)),
+    begin: (operationId, fence, actsMs) =>
+      write("power-loss", readSets.begin(operationId), (tx) => begin(tx, operationId, fence, actsMs)),
     settle: (settlement) =>
       write("power-loss", readSets.operation(settlement.operationId), (tx) => settle(tx, settlement)),
     settleLate: (settlement) =>
@@ -153,7 +158,7 @@ function transactionsOf(store: Store, deps: LedgerDeps): Transactions {
     const ways = [seen, stored].flatMap((last) => (last === undefined ? [] : [advance(last, at)]));
     const moment = ways.length === 0 ? advance(undefined, at) : ways.reduce(later);
     seen = moment;
-    return { tables, moment, now: at, liveness: deps.liveness };
+    return { tables, moment, now: at, steady: deps.steady(), liveness: deps.liveness };
   };
   return {
     read: (readSet, rule) => store.read(readSet, (tables) => rule(open(tables))),

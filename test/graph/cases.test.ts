@@ -8,6 +8,7 @@ import { Command } from "@langchain/langgraph";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { createMemoryLedger } from "../../src/adapters/memory/ledger.js";
+import { steadyMs } from "../../src/adapters/process/clock.js";
 import { createOwner } from "../../src/adapters/process/owner.js";
 import type { Ledger } from "../../src/ledger/port.js";
 import type { Agent, Steps, Turn } from "../support/agent.js";
@@ -35,7 +36,7 @@ function start(steps: Steps, config: Record<string, unknown> = {}, more: object 
 
 /** A ledger in memory, with some of its methods in the test's hands. */
 function ledgerWith(change: (real: Ledger) => Partial<Ledger>, now: () => number = Date.now): Ledger {
-  const real = createMemoryLedger({ now, liveness: createOwner().liveness });
+  const real = createMemoryLedger({ now, steady: steadyMs, liveness: createOwner().liveness });
   return { ...real, ...change(real) };
 }
 

@@ -17,7 +17,11 @@ test("a message that the reader cannot take is dropped and told, and the next on
   const deep = `${"[".repeat(20_000)}${"]".repeat(20_000)}`;
   const lines = [`{"jsonrpc":"2.0","id":999,"result":{"x":${deep}}}`, '{"jsonrpc":"2.0","id":1,"result":{}}'];
   const code = `process.stdout.write(${JSON.stringify(lines.map((line) => `${line}\n`).join(""))}); process.stdin.resume();`;
-  transport = new StdioTransport(world.script(code), { limitBytes: () => 1_000_000, onOversize: () => {} });
+  transport = new StdioTransport(world.script(code), {
+    limitBytes: () => 1_000_000,
+    onOversize: () => {},
+    maySend: () => true,
+  });
   const told: unknown[] = [];
   transport.onerror = (error) => told.push(error);
   const next = new Promise<unknown>((resolve) => {

@@ -13,6 +13,7 @@ import type { ModelRequestRecord } from "../../src/ledger/port.js";
 import type { Question, Store, Tables } from "../../src/ledger/tables.js";
 import { modelRequests, questionsAbout, rows } from "../conformance/ledger-values.js";
 import {
+  ACTS,
   approve,
   askOne,
   batch,
@@ -380,7 +381,7 @@ describe("hosts that meet", () => {
     const claim = await claimOne(host, second, { threadId: "t2", haltScope: "server", owner: owner("b") });
     expect(claim).toMatchObject({ kind: "claimed", fence: 1 });
     armed = true;
-    expect((await host.ledger.begin(second.id, 1)).kind).toBe("halted");
+    expect((await host.ledger.begin(second.id, 1, ACTS)).kind).toBe("halted");
     expect(armed).toBe(false);
   });
 
@@ -391,9 +392,9 @@ describe("hosts that meet", () => {
     await claimOne(a, save, { owner: owner("a") });
     b.life.set("a", "gone");
     expect(await claimOne(b, save, { owner: owner("b") })).toMatchObject({ kind: "claimed", fence: 2 });
-    expect(await a.ledger.begin(save.id, 1)).toEqual({ kind: "lost" });
+    expect(await a.ledger.begin(save.id, 1, ACTS)).toEqual({ kind: "lost" });
     expect(await a.ledger.settle({ operationId: save.id, fence: 1, outcome: OK, sent: true })).toBe(false);
-    expect(await b.ledger.begin(save.id, 2)).toMatchObject({ kind: "dispatching" });
+    expect(await b.ledger.begin(save.id, 2, ACTS)).toMatchObject({ kind: "dispatching" });
     expect(await a.ledger.renew(owner("a"), 15_000)).toBe(false);
     expect(await b.ledger.renew(owner("b"), 15_000)).toBe(true);
   });
@@ -486,7 +487,7 @@ describe("the database's clock", () => {
     await claimOne(a, operation());
     const { createdAt } = await rowOf(a, operation());
     await turn(HOUR);
-    const begun = await a.ledger.begin(operation().id, 1); // on an image kept since the claim
+    const begun = await a.ledger.begin(operation().id, 1, ACTS); // on an image kept since the claim
     expect(begun.kind === "dispatching" && begun.sentAt - createdAt).toBeGreaterThanOrEqual(HOUR);
   });
 
@@ -503,7 +504,7 @@ describe("the database's clock", () => {
     expect((await claimOne(b, operation(), { owner: owner("b") })).kind).toBe("busy");
     await turn(30_000);
     expect(await claimOne(b, operation(), { owner: owner("b") })).toMatchObject({ kind: "claimed", fence: 2 });
-    expect(await a.ledger.begin(operation().id, 1)).toEqual({ kind: "lost" });
+    expect(await a.ledger.begin(operation().id, 1, ACTS)).toEqual({ kind: "lost" });
   });
 
   // The wall clock was set back, and what depended on its order or on a lifetime went wrong.
@@ -530,7 +531,7 @@ describe("cost", () => {
     const steps: [string, () => Promise<unknown>][] = [
       ["propose", () => propose(host, [operation()])],
       ["claim", () => claimOne(host, operation())],
-      ["begin", () => host.ledger.begin(operation().id, 1)],
+      ["begin", () => host.ledger.begin(operation().id, 1, ACTS)],
       ["settle", () => host.ledger.settle({ operationId: operation().id, fence: 1, outcome: OK, sent: true })],
     ];
     const counts: [string, number, number][] = [];
@@ -646,8 +647,8 @@ describe("cost", () => {
     await ledger.standing(query([save], { haltScope: "server" }));
     await ledger.claim(batch([save, load], { verdicts: [given] }));
     await ledger.claim(batch([operation({ proposalId: "p3" })], { threadId: "t3", haltScope: "server", scope: "s" }));
-    await ledger.begin(operation({ proposalId: "p3" }).id, 1);
-    await ledger.begin(save.id, 1);
+    await ledger.begin(operation({ proposalId: "p3" }).id, 1, ACTS);
+    await ledger.begin(save.id, 1, ACTS);
     await ledger.renew(owner("a"), 15_000);
     await ledger.settle({ operationId: save.id, fence: 1, outcome: UNKNOWN, sent: true });
     await ledger.settleLate({ operationId: save.id, fence: 1, outcome: UNKNOWN, sent: true });

@@ -4,11 +4,11 @@
 import { createMemoryLedger } from "../../src/adapters/memory/ledger.js";
 import type { OperationRow, Owner } from "../../src/contracts/index.js";
 import { outcomeOf } from "../../src/contracts/index.js";
-import type { ClaimBatch, ClaimResult, Ledger, Settlement } from "../../src/ledger/port.js";
+import type { ClaimBatch, ClaimResult, Ledger, OwnerLiveness, Settlement } from "../../src/ledger/port.js";
 import { violate } from "./facts.js";
 import type { Process, World } from "./world.js";
 
-export type Liveness = (eyes: Process, owner: Owner, key: string) => "alive" | "gone" | "unknown";
+export type Liveness = (eyes: Process, owner: Owner, key: string) => ReturnType<OwnerLiveness>;
 
 /** Puts a broken ledger in the place of the right one, to see that it is found out. */
 export type Breaks = (ledger: Ledger) => Ledger;
@@ -46,6 +46,7 @@ export function createSharedLedger(
   let last = 0;
   const real = createMemoryLedger({
     now: () => (last = eyes?.now() ?? last),
+    steady: () => eyes?.steady() ?? 0,
     liveness: (owner, key) => (eyes ? liveness(eyes, owner, key) : "unknown"),
   });
   const ledger = breaks(real);

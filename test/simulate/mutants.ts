@@ -79,15 +79,16 @@ function claimAll(right: Ledger["claim"]): Ledger["claim"] {
 }
 
 function beginningLate(ledger: Ledger): Ledger {
-  const begun = new Map<string, number>();
+  const begun = new Map<string, readonly [fence: number, actsMs: number]>();
   return changed(ledger, {
-    begin: () => async (operationId, fence) => {
-      begun.set(operationId, fence);
+    begin: () => async (operationId, fence, actsMs) => {
+      begun.set(operationId, [fence, actsMs]);
       return { kind: "dispatching", sentAt: 0 };
     },
     settle: (right) => async (settlement) => {
       const { operationId } = settlement;
-      if (begun.has(operationId)) await ledger.begin(operationId, begun.get(operationId) as number);
+      const given = begun.get(operationId);
+      if (given) await ledger.begin(operationId, ...given);
       return right(settlement);
     },
   });

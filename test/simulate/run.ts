@@ -38,7 +38,7 @@ export async function runPlan(plan: Plan, broken: Broken = {}): Promise<Ran> {
       if (owner.machine !== eyes.machine) return "unknown";
       const other = cast.processes.get(owner.pid);
       if (other === undefined || other.process.crashed) return "gone";
-      if (other.process !== eyes) return "unknown";
+      if (other.process !== eyes) return "here";
       return other.holds(owner.instance, key) ? "alive" : "gone";
     },
     () => threads,

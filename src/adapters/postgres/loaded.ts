@@ -4,7 +4,7 @@ import { gunzipSync } from "node:zlib";
 import type { OperationRow, Owner, Proposal, ToolSnapshot } from "../../contracts/index.js";
 import type { Moment } from "../../ledger/clock.js";
 import type { ModelRequestRecord } from "../../ledger/port.js";
-import type { Question, ReadSet, Tables, TurnCounters } from "../../ledger/tables.js";
+import type { LeaseEnd, Question, ReadSet, Tables, TurnCounters } from "../../ledger/tables.js";
 import { type MemoryTables, memoryTables } from "../memory/tables.js";
 import type { Header } from "./image.js";
 import type { Part } from "./loading.js";
@@ -101,16 +101,27 @@ function newHeader(): Header {
 }
 
 function headerOf({ extra: owner, data }: Part): Header {
-  const { version, lastAt, lastSeq, recent, until } = data as unknown as Header & { until: number };
-  const holder = owner === null ? undefined : { owner: JSON.parse(owner) as Owner, leaseUntil: until };
+  const { version, lastAt, lastSeq, recent, until, steady } = data as unknown as Header & StoredLease;
+  const holder = owner === null ? undefined : { owner: JSON.parse(owner) as Owner, ...leaseEnd(until, steady) };
   return { version, lastAt, lastSeq, recent, holder };
 }
 
 function rowOf({ body, extra: given, data }: Part): OperationRow {
   const row = JSON.parse(body) as OperationRow;
   const args = JSON.parse(given as string) as OperationRow["operation"]["arguments"];
-  const lease = data.lease === null ? {} : { leaseUntil: data.lease as number };
+  const { lease: until, steady } = data as { lease: number | null; steady: number | null };
+  const lease = until === null ? {} : leaseEnd(until, steady);
   return { ...row, ...lease, operation: { ...row.operation, arguments: args } } as OperationRow;
+}
+
+interface StoredLease {
+  readonly until: number;
+  readonly steady: number | null;
+}
+
+/** What an older version stored has no steady reading. */
+function leaseEnd(leaseUntil: number, leaseSteady: number | null): LeaseEnd {
+  return { leaseUntil, ...(leaseSteady === null ? {} : { leaseSteady }) };
 }
 
 function requestOf({ body, extra: proposal, data }: Part): ModelRequestRecord {
