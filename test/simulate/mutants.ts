@@ -44,6 +44,11 @@ export const MUTANTS: readonly Mutant[] = [
     kinds: ["wrong outcome", "false ok"],
   },
   {
+    name: "a host that counts the leases of its own machine on a clock that can be set",
+    broken: { life: (right) => (right === "here" ? "unknown" : right) },
+    kinds: ["not dispatching at the send", "send after a person's word"],
+  },
+  {
     name: "a client that sends every request twice",
     broken: { servers: (servers) => resending(servers, () => true) },
     kinds: ["double send"],
