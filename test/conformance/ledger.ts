@@ -3,6 +3,7 @@
 
 import { describe, expect, it } from "vitest";
 import { type Outcome, outcomeOf, rejected, type SettledRow, sha256 } from "../../src/contracts/index.js";
+import { clockSuite } from "./ledger-clocks.js";
 import {
   ACTS,
   approve,
@@ -42,6 +43,7 @@ const HOST_GONE = "result_unknown (host_gone) by host";
 
 export function ledgerSuite(name: string, make: MakeLedger): void {
   const fresh = (): Promise<World> => world(make);
+  clockSuite(name, make);
 
   describe(`${name}: proposals and snapshots`, () => {
     it("keeps a snapshot once, under its id", async () => {
