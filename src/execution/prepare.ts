@@ -6,8 +6,6 @@
 //   prepare-3. A claim that the ledger could not record runs nothing, and a yes stays unused. Its calls are `unavailable`; where
 //              not even that can be recorded, the run fails with `store_failed` and can be run again.
 //   prepare-4. What could not be marked `dispatching` is not sent.
-//   prepare-5. What was marked `dispatching` longer ago than its time limit is not sent, by the clock of the boot. So a host
-//              that was stopped in between sends nothing after others were told that it cannot act any more.
 
 import { type Digest, LOCAL, type Outcome, rejected, ToolgateError } from "../contracts/index.js";
 import type { Batch, BatchCall } from "../gate/batch.js";
@@ -144,9 +142,8 @@ export async function claim(
 }
 
 type Begun =
-  /** `inTime`: whether its time limit, counted from before this was stored, still lets it be sent. */
-  | { readonly kind: "dispatching"; readonly inTime: () => boolean }
-  | { readonly kind: "ended"; readonly outcome: Outcome };
+  /** `since`: the steady reading from before this was stored, from which its time limit is counted. */
+  { readonly kind: "dispatching"; readonly since: number } | { readonly kind: "ended"; readonly outcome: Outcome };
 
 /** Marks an operation `dispatching`. Where that cannot be stored, or the thread was halted, its outcome says so. (prepare-4) */
 export async function begin(ports: SettlePorts, dispatch: Dispatch): Promise<Begun> {
@@ -156,7 +153,7 @@ export async function begin(ports: SettlePorts, dispatch: Dispatch): Promise<Beg
     const begun = await ports.ledger.begin(operation.id, fence, times.deadlineMs + times.keepListeningMs);
     switch (begun.kind) {
       case "dispatching":
-        return { kind: "dispatching", inTime: () => ports.steady() - since < times.deadlineMs }; // prepare-5
+        return { kind: "dispatching", since };
       case "halted":
         return { kind: "ended", outcome: begun.row.outcome };
       case "lost":

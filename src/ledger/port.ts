@@ -229,6 +229,8 @@ export interface Settlement {
   /** Whether a send was attempted. */
   readonly sent: boolean;
   readonly result?: ResultRef;
+  /** Milliseconds that the call took, by a clock that nobody can set. Without it the ledger's clock says how long it took. */
+  readonly tookMs?: number;
   /** Milliseconds for which whoever sent it may still hear a late answer: so long its lease goes on. Without it nothing is in flight any more. */
   readonly listensMs?: number;
 }

@@ -38,7 +38,7 @@ export function settle(tx: Transaction, settlement: Settlement): boolean {
   if (row.state === "settled") return isSame(row, settlement); // a settlement told twice
   apply(tx, row, settlement);
   if (row.state === "dispatching") {
-    tx.tables.addToTurn(row.threadId, row.turnId, { activeMs: Math.max(0, tx.now - row.sentAt) });
+    tx.tables.addToTurn(row.threadId, row.turnId, { activeMs: settlement.tookMs ?? Math.max(0, tx.now - row.sentAt) });
   }
   return true;
 }

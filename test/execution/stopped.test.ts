@@ -116,7 +116,7 @@ describe("stopped between `dispatching` and the send (G6) (G7) (transition-3) (t
     expect(await host.stands()).toBe("failed (resolved)");
   });
 
-  test("for as long as its call may take: it sends nothing, even where it believes in its lease (prepare-5)", async () => {
+  test("for as long as its call may take: it sends nothing, even where it believes in its lease (call-order-7)", async () => {
     for (const [ms, effects] of [
       [59_999, 1],
       [60_000, 0],

@@ -64,7 +64,12 @@ test("what waited behind a message that the server does not read is asked for ag
   });
   await transport.start();
   await ready;
-  const message = (id: number, params: object = {}) => ({ jsonrpc: "2.0" as const, id, method: "m", params });
+  const message = (id: number, params: Record<string, unknown> = {}) => ({
+    jsonrpc: "2.0" as const,
+    id,
+    method: "m",
+    params,
+  });
   const first = transport.send(message(1, { text: "x".repeat(1_000_000) })); // more than a pipe holds
   const second = transport.send(message(2)).catch((error: Error) => error.message);
   may = false; // while it waits, its time is over
