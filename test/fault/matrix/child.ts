@@ -138,6 +138,9 @@ async function act(action: Action, threadId: string): Promise<unknown> {
       return onWhenFree(threadId);
     case "look":
       return toolgate.ledger.unknowns(threadId);
+    case "deny":
+      for (const { operation } of (await words(threadId)).rows)
+        await toolgate.ledger.resolve(operation.id, "did_not_happen");
   }
 }
 

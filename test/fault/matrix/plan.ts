@@ -19,7 +19,9 @@ export type Action =
   /** The same, again and again while another host is told to be running it. */
   | { readonly do: "on when free" }
   /** Lists unknown outcomes outside any run. */
-  | { readonly do: "look" };
+  | { readonly do: "look" }
+  /** Says of each operation of the thread, outside any run, that it did not happen. */
+  | { readonly do: "deny" };
 
 export interface Plan {
   /** As `createToolgate` takes it. */
