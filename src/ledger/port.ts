@@ -248,7 +248,7 @@ export interface Refusal {
 export type ResolveResult =
   | { readonly kind: "resolved"; readonly row: SettledRow }
   | { readonly kind: "already_settled"; readonly row: SettledRow }
-  /** `did_not_happen` while the sending process may still get its answer. */
+  /** `did_not_happen` while the sending process may still send it, or get its answer. */
   | { readonly kind: "owner_alive"; readonly row: OperationRow }
   | { readonly kind: "not_found" };
 

@@ -18,6 +18,7 @@ import {
   askOne,
   batch,
   claimOne,
+  LEASE,
   OK,
   operation,
   owner,
@@ -523,6 +524,25 @@ describe("the database's clock", () => {
 
 describe("cost", () => {
   const isWrite = (text: string) => text.includes("SELECT stored");
+
+  it("what an older version stored has no steady reading: the store's clock decides (transition-3)", async () => {
+    const url = await fresh();
+    const host = at.open(url);
+    const [save, by] = [operation(), { by: "someone" }];
+    await host.ledger.enter("t1", owner("a"), LEASE);
+    await send(host, save);
+    await ask(url, "UPDATE toolgate_threads SET holder_steady = NULL");
+    await ask(url, "UPDATE toolgate_operations SET lease_steady = NULL, body = (body::jsonb - 'actsUntil')::text");
+    const later = at.open(url); // keeps no image of the thread
+    later.life.set("a", "here");
+    later.steady.now += 3_600_000;
+    later.clock.now += LEASE - 1;
+    expect(await later.ledger.enter("t1", owner("b"), LEASE)).toMatchObject({ kind: "busy" });
+    expect(await later.ledger.resolve(save.id, "did_not_happen", by)).toMatchObject({ kind: "owner_alive" });
+    later.clock.now += 1;
+    expect(await later.ledger.enter("t1", owner("b"), LEASE)).toEqual({ kind: "entered" });
+    expect(await later.ledger.resolve(save.id, "did_not_happen", by)).toMatchObject({ kind: "resolved" });
+  });
 
   it("a call is four statements that write, each its own transaction, and two that read", async () => {
     const heard: string[] = [];
