@@ -110,7 +110,10 @@ function rowOf({ body, extra: given, data }: Part): OperationRow {
   const row = JSON.parse(body) as OperationRow;
   const args = JSON.parse(given as string) as OperationRow["operation"]["arguments"];
   const { lease: until, steady } = data as { lease: number | null; steady: number | null };
-  const lease = until === null ? {} : leaseEnd(until, steady);
+  const lease = {
+    ...(until === null ? {} : { leaseUntil: until }),
+    ...(steady === null ? {} : { leaseSteady: steady }),
+  };
   return { ...row, ...lease, operation: { ...row.operation, arguments: args } } as OperationRow;
 }
 
