@@ -19,6 +19,7 @@ import { parseArgs } from "node:util";
 import pg from "pg";
 import { readLog } from "../servers/log.js";
 import { openPostgres } from "../src/adapters/postgres/open.js";
+import { steadyMs } from "../src/adapters/process/clock.js";
 import { createOwner } from "../src/adapters/process/owner.js";
 import { outcomeOf } from "../src/contracts/index.js";
 import { createToolgate } from "../src/index.js";
@@ -62,7 +63,11 @@ interface Run {
 
 async function measure(url: string, log: string): Promise<Run> {
   const counting = counter();
-  const stores = openPostgres(url, { now: Date.now, liveness: createOwner().liveness }, { heard: counting.heard });
+  const stores = openPostgres(
+    url,
+    { now: Date.now, steady: steadyMs, liveness: createOwner().liveness },
+    { heard: counting.heard },
+  );
   const entry = fileURLToPath(new URL("../servers/deploy.ts", import.meta.url));
   const toolgate = await createToolgate({
     config: {

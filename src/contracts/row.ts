@@ -51,10 +51,19 @@ const everyRow = {
   seal: z.string().optional(),
 };
 
-const held = {
-  owner: Owner,
+/**
+ * When the owner's lease ends: by the store's clock, and by the clock of the owner's machine that counts from its boot and that
+ * nobody can set. Rows that an older version wrote have only the first.
+ */
+const lease = {
   leaseUntil: z.number(),
+  leaseSteady: z.number().optional(),
 };
+
+const held = { owner: Owner, ...lease };
+
+/** The reading of that same clock until which the sender may still send, or hear an answer. */
+const actsUntil = z.number().optional();
 
 export const ProposedRow = z.strictObject({ ...everyRow, state: z.literal("proposed"), sent: z.literal(false) });
 export type ProposedRow = z.infer<typeof ProposedRow>;
@@ -69,6 +78,7 @@ export const DispatchingRow = z.strictObject({
   /** A send was attempted, or may have been. */
   sent: z.literal(true),
   sentAt: z.number(),
+  actsUntil,
 });
 export type DispatchingRow = z.infer<typeof DispatchingRow>;
 
@@ -84,6 +94,8 @@ export const SettledRow = z.strictObject({
   /** Whoever ran it last, if anybody did; with the time until which it may still hear a late answer. */
   owner: Owner.optional(),
   leaseUntil: z.number().optional(),
+  leaseSteady: z.number().optional(),
+  actsUntil,
   /** The operation that a person's edit put in this one's place. */
   replacedBy: Digest.optional(),
   resolution: Resolution.optional(),
@@ -101,6 +113,11 @@ export function outcomeOf(row: OperationRow | undefined): Outcome | undefined {
 /** When it was sent, or may have been; undefined where it never was. */
 export function sentAtOf(row: OperationRow): number | undefined {
   return row.state === "dispatching" || row.state === "settled" ? row.sentAt : undefined;
+}
+
+/** The steady reading until which whoever sends it may act; undefined where nothing is in flight. */
+export function actsUntilOf(row: OperationRow): number | undefined {
+  return row.state === "dispatching" || row.state === "settled" ? row.actsUntil : undefined;
 }
 
 export function isUnknown(row: OperationRow): row is SettledRow {

@@ -5,6 +5,7 @@
 //   records-2. A thread's checkpoints are read only where a question of the thread is open. What its head shows is what
 //              `graph.getState` says; the graph itself is asked only where a step of it was stored in part.
 
+import { steadyMs } from "../adapters/process/clock.js";
 import { createSchemaChecker } from "../adapters/schema/checker.js";
 import { GRANT_START } from "../approval/index.js";
 import { type Config, checkedThreadId, type Digest, type OperationView } from "../contracts/index.js";
@@ -30,7 +31,8 @@ export interface OpenRecords {
 export async function openRecords(given: Config): Promise<OpenRecords> {
   const { config, policy, settings } = await configure({ config: given });
   const owners = createOwners(undefined);
-  const store = await openLedger(config, { now: Date.now, liveness: owners.liveness, ...guardsOf(config) });
+  const deps = { now: Date.now, steady: steadyMs, liveness: owners.liveness, ...guardsOf(config) };
+  const store = await openLedger(config, deps);
   const { ledger } = store;
   const checker = createSchemaChecker();
   const ports = {

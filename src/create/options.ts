@@ -31,7 +31,7 @@ export interface ToolgateOptions {
    * lease alone. Set it where containers or virtual machines share a machine id. @default the operating system's id
    */
   readonly machine?: string;
-  /** The clock, in epoch milliseconds, for expiry, leases and the ledger's times. @default Date.now */
+  /** The clock, in epoch milliseconds, for expiry and the ledger's times. On one machine no lease is counted on it. @default Date.now */
   readonly now?: () => number;
 }
 

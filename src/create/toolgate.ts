@@ -3,6 +3,7 @@
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { parseStrictJson } from "../adapters/config/strict-json.js";
 import { createServers, type McpDeps } from "../adapters/mcp/pool.js";
+import { steadyMs, uptimeMs } from "../adapters/process/clock.js";
 import { createSchemaChecker } from "../adapters/schema/checker.js";
 import { GRANT_START } from "../approval/index.js";
 import type { Config, OperationView } from "../contracts/index.js";
@@ -40,7 +41,8 @@ export async function createToolgate(options: ToolgateOptions): Promise<Toolgate
 export async function assembleToolgate(options: ToolgateOptions, openServers: OpenServers): Promise<Toolgate> {
   const configured = await configure(options);
   const owners = createOwners(options.machine);
-  const deps = { now: options.now ?? Date.now, liveness: owners.liveness, ...guardsOf(configured.config) };
+  const guards = guardsOf(configured.config);
+  const deps = { now: options.now ?? Date.now, steady: steadyMs, liveness: owners.liveness, ...guards };
   const used = { ledger: options.ledger === undefined, checkpointer: options.checkpointer === undefined };
   const stores = await openStores(configured.config, deps, used);
   try {
@@ -104,7 +106,7 @@ function portsOf(
   made: { readonly owners: Owners; readonly background: Background; readonly openServers: OpenServers },
 ) {
   const now = options.now ?? Date.now;
-  const steady = () => performance.now();
+  const steady = steadyMs;
   const ledger = options.ledger ?? stores.ledger;
   const { redact, hide } = openRedactor(config.secrets, [GRANT_START]);
   const servers = made.openServers(config, { now, redact, lateAnswerMs: config.lateAnswerMs });
@@ -128,6 +130,7 @@ function portsOf(
     identify: identifyBy(options.identify ?? config.approvals.identity),
     now,
     steady,
+    uptime: uptimeMs,
     newId,
     every,
     after,

@@ -12,6 +12,8 @@
 //   call-order-5. A cancelled run begins nothing more; what is in flight is settled. A write in flight is never cancelled.
 //   call-order-6. An operation is held from before its claim until it is settled and nobody waits for its late answer any
 //                 more. The failure of a call beside it changes nothing of that.
+//   call-order-7. What was marked `dispatching` longer ago than its time limit is not sent, by the clock of the boot. So a host
+//                 that was stopped in between sends nothing after others were told that it cannot act any more.
 
 import { type Digest, haltedOutcome, type Operation, type Outcome, type ResultRef } from "../contracts/index.js";
 import type { Batch, BatchCall } from "../gate/batch.js";
@@ -134,14 +136,16 @@ async function callOne(
   listening: Set<Digest>,
   run: SendingRun,
 ): Promise<CallResult> {
-  const { operation, terms } = dispatch;
+  const { operation, terms, times } = dispatch;
   const begun = await begin(ports, dispatch); // call-order-1
   if (begun.kind !== "dispatching") return { operationId: operation.id, outcome: begun.outcome };
   if (run.signal?.aborted) return cancelOne(ports, dispatch); // call-order-5
   run.tell(callEvent("sent", operation));
-  const call = dispatch.send(terms.effect === "read" ? run.signal : undefined, run.lease.valid); // call-order-2, call-order-5
+  const { since } = begun;
+  const maySend = () => run.lease.valid() && ports.steady() - since < times.deadlineMs; // call-order-7
+  const call = dispatch.send(terms.effect === "read" ? run.signal : undefined, maySend); // call-order-2, call-order-5
   const evidence = await call.evidence;
-  const settled = await settle(ports, dispatch, evidence, run.threadId);
+  const settled = await settle(ports, dispatch, evidence, { threadId: run.threadId, since });
   if (evidence.how === "deadline") {
     listening.add(operation.id); // call-order-6
     const heard = listen(ports, dispatch, call, run.threadId).finally(() => run.lease.release(operation.id));

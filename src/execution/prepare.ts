@@ -142,17 +142,19 @@ export async function claim(
   }
 }
 
+type Begun =
+  /** `since`: the steady reading from before this was stored, from which its time limit is counted. */
+  { readonly kind: "dispatching"; readonly since: number } | { readonly kind: "ended"; readonly outcome: Outcome };
+
 /** Marks an operation `dispatching`. Where that cannot be stored, or the thread was halted, its outcome says so. (prepare-4) */
-export async function begin(
-  ports: SettlePorts,
-  dispatch: Dispatch,
-): Promise<{ readonly kind: "dispatching" } | { readonly kind: "ended"; readonly outcome: Outcome }> {
-  const { operation, fence } = dispatch;
+export async function begin(ports: SettlePorts, dispatch: Dispatch): Promise<Begun> {
+  const { operation, fence, times } = dispatch;
+  const since = ports.steady(); // before the ledger is asked, so that the time limit is over here before it is over there
   try {
-    const begun = await ports.ledger.begin(operation.id, fence);
+    const begun = await ports.ledger.begin(operation.id, fence, times.deadlineMs + times.keepListeningMs);
     switch (begun.kind) {
       case "dispatching":
-        return { kind: "dispatching" };
+        return { kind: "dispatching", since };
       case "halted":
         return { kind: "ended", outcome: begun.row.outcome };
       case "lost":

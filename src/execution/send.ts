@@ -21,13 +21,20 @@ import type { ExecutionPorts, Run } from "./ports.js";
 /** What the host offers an operation id under, in `_meta` (spec 2025-11-25, basic, "_meta": a prefix and a name). */
 const OPERATION_META = "toolgate/operationId";
 
+/** Milliseconds that a call may take, and for which its answer is listened for after that: 0 for reads. */
+export interface Times {
+  readonly deadlineMs: number;
+  readonly keepListeningMs: number;
+}
+
 /** A claimed operation with its way out. */
 export interface Dispatch {
   readonly operation: Operation;
   readonly fence: number;
   readonly terms: Terms;
+  readonly times: Times;
   /**
-   * Starts the one send, unless `maySend`, asked just before the first byte, says that the lease has passed.
+   * Starts the one send, unless `maySend`, asked just before the first byte, says that it comes too late.
    * **Contract:** called at most once, after `dispatching` is on disk; must not throw.
    */
   readonly send: (signal: AbortSignal | undefined, maySend: () => boolean) => Call;
@@ -49,9 +56,15 @@ export function dispatchOf(ports: ExecutionPorts, call: BatchCall, fence: number
     operation,
     fence,
     terms,
+    times: timesOf(ports, call),
     send: (signal, maySend) => send(ports, call, run, signal, maySend),
     inspect: (result) => (isBuiltIn(operation) ? Promise.resolve({}) : inspectResult(ports, call.entry, result)),
   };
+}
+
+function timesOf({ config }: Pick<ExecutionPorts, "config">, { settings }: BatchCall): Times {
+  const { timeoutMs, effect } = settings as NonNullable<typeof settings>; // a claimed operation has a tool
+  return { deadlineMs: timeoutMs, keepListeningMs: effect === "write" ? config.lateAnswerMs : 0 };
 }
 
 /** Fills in what the host adds and sends. A grant that cannot be made sends nothing. */
@@ -83,16 +96,15 @@ function sendRemote(
   signal: AbortSignal | undefined,
   maySend: () => boolean,
 ): Call {
-  const { operation, entry, settings } = call as Required<BatchCall>;
+  const { operation, entry } = call;
   const connection = operation.server === null ? undefined : ports.servers.connection(operation.server);
-  if (!connection || !entry || !settings) return nothingSent("the connection was closed before the send");
+  if (!connection || !entry) return nothingSent("the connection was closed before the send");
   return connection.call({
     tool: entry.tool,
     arguments: args,
     meta: { [OPERATION_META]: operation.id },
     inputSchema: entry.inputSchema,
-    deadlineMs: settings.timeoutMs,
-    keepListeningMs: settings.effect === "write" ? ports.config.lateAnswerMs : 0,
+    ...timesOf(ports, call),
     maxBytes: ports.config.limits.hardResultBytes,
     maySend,
     ...(signal ? { signal } : {}),
@@ -139,14 +151,8 @@ function sendLocal(
   maySend: () => boolean,
 ): Call {
   const { operation } = call;
-  const settings = call.settings as NonNullable<typeof call.settings>;
-  if (!maySend()) return nothingSent("the lease passed before the call began");
-  const options = {
-    deadlineMs: settings.timeoutMs,
-    keepListeningMs: settings.effect === "write" ? ports.config.lateAnswerMs : 0,
-    after: ports.after,
-    signal,
-  };
+  if (!maySend()) return nothingSent("the lease or the time limit passed before the call began");
+  const options = { ...timesOf(ports, call), after: ports.after, signal };
   if (isBuiltIn(operation))
     return localCall(
       () => runBuiltIn(ports, operation.tool as string, operation.arguments, run),

@@ -43,17 +43,24 @@ export interface Settled {
   readonly result?: ResultRef;
 }
 
+/** Where a call is sent, and the steady reading from which its time is counted. */
+export interface Sending {
+  readonly threadId: string;
+  readonly since: number;
+}
+
 /** Stores what a call came to. Throws `already_running` when another host took the operation over. */
 export async function settle(
   ports: SettlePorts,
   dispatch: Dispatch,
   evidence: CallEvidence,
-  threadId: string,
+  { threadId, since }: Sending,
 ): Promise<Settled> {
+  const tookMs = Math.round(ports.steady() - since);
   const insist = insistence(ports);
   const settled = await understand(ports, dispatch, evidence, threadId, insist);
   const listens = evidence.how === "deadline" ? { listensMs: listensMs(ports) } : {};
-  await storeOutcome(ports, dispatch, { ...settled, sent: wasSent(evidence), ...listens }, insist);
+  await storeOutcome(ports, dispatch, { ...settled, sent: wasSent(evidence), tookMs, ...listens }, insist);
   return settled;
 }
 

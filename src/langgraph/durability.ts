@@ -10,7 +10,7 @@ import { type HeldPorts, storedByRun } from "./held-graph.js";
 
 const POLL_MS = 20;
 
-type Clock = Pick<HeldPorts, "now" | "after">;
+type Clock = Pick<HeldPorts, "steady" | "after">;
 
 /** Whether the checkpoint that a task runs from is stored, at the latest after so many milliseconds. */
 export async function checkpointStored(
@@ -29,10 +29,10 @@ export async function checkpointStored(
       checkpoint_id: info.checkpointId,
     },
   };
-  const until = ports.now() + withinMs;
+  const until = ports.steady() + withinMs;
   for (;;) {
     if (await isStored(saver, config, info.checkpointId)) return true;
-    if (ports.now() >= until) return false;
+    if (ports.steady() >= until) return false;
     await ports.after(POLL_MS).elapsed;
   }
 }

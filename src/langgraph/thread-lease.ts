@@ -2,9 +2,12 @@
 //
 //   lease-4. What is still in flight when the run has ended, as after an abort, keeps its lease until it is settled.
 //
+//   lease-5. What a wall clock is set to changes nothing of how long a lease still lasts here.
+//
 // This process counts a lease from the moment before it asked the store for it. The store counts from later, so that the
-// lease is over here before it is over in the store. Elapsed time is the longer of what the wall clock and the steady clock
-// say, so that a process that was stopped, a machine that slept and a clock that was set back all count.
+// lease is over here before it is over in the store. Elapsed time is the longer of what two clocks of the machine say that
+// nobody can set. One of them goes on while the machine sleeps: the store of another machine, whose clock went on as well, may
+// have given the thread to somebody there. So a process that was stopped and a machine that slept both count.
 //
 // The lease is renewed at a third of its length while it is open. Once it has passed, or another run took the thread over,
 // it never becomes valid again.
@@ -33,10 +36,10 @@ export interface LeasePorts {
   readonly ledger: Pick<Ledger, "enter" | "leave" | "renew">;
   /** A new owner, for one run: two runs of one process are two owners. */
   readonly newOwner: () => RunOwner;
-  /** Epoch milliseconds. */
-  readonly now: () => number;
   /** Milliseconds that never go back, whatever becomes of the clock; only differences mean something. */
   readonly steady: () => number;
+  /** The same, with the time in which the machine slept, and in coarser steps. */
+  readonly uptime: () => number;
   /** Calls back every so many milliseconds until the returned function is called. */
   readonly every: (ms: number, tick: () => void) => () => void;
 }
@@ -70,12 +73,12 @@ export function claimsOnly(ports: LeasePorts): Lease {
 }
 
 interface Clocks {
-  readonly wall: number;
+  readonly uptime: number;
   readonly steady: number;
 }
 
 function readClocks(ports: LeasePorts): Clocks {
-  return { wall: ports.now(), steady: ports.steady() };
+  return { uptime: ports.uptime(), steady: ports.steady() };
 }
 
 function openLease(ports: LeasePorts, mine: RunOwner, since: Clocks, holdsThread: boolean): Lease {
@@ -83,7 +86,7 @@ function openLease(ports: LeasePorts, mine: RunOwner, since: Clocks, holdsThread
   const held = new Set<string>();
   let from = since;
   let [lost, closed] = [false, false];
-  const valid = () => !lost && Math.max(ports.now() - from.wall, ports.steady() - from.steady) < leaseMs;
+  const valid = () => !lost && Math.max(ports.uptime() - from.uptime, ports.steady() - from.steady) < leaseMs; // lease-5
   const beat = () => {
     lost ||= !valid(); // a lease that has passed never becomes valid again
     if (lost) return;
@@ -124,7 +127,7 @@ function openLease(ports: LeasePorts, mine: RunOwner, since: Clocks, holdsThread
 export function lapsed(threadId: string): ToolgateError {
   return new ToolgateError(
     "already_running",
-    `this run stood still for longer than its lease (\`leaseMs\`), or a clock jumped: thread \`${threadId}\` may be another's`,
+    `this run stood still for longer than its lease (\`leaseMs\`): thread \`${threadId}\` may be another's`,
     "run the thread again to go on",
     { data: { threadId } },
   );

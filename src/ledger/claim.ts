@@ -30,7 +30,7 @@ import {
   sweepRows,
   type Transaction,
 } from "./transaction.js";
-import { claimed, dispatching, lost, ownerGone, proposed, rederived, settled } from "./transitions.js";
+import { claimed, dispatching, leaseOf, lost, ownerGone, proposed, rederived, settled } from "./transitions.js";
 
 /** A ruling with the row it was made on. */
 interface Ruled {
@@ -184,7 +184,7 @@ function apply(tx: Transaction, batch: ClaimBatch, field: Field, { request, row,
     }
     case "claim": {
       const seq = operation.effect === "write" ? tables.nextSeq(batch.threadId) : undefined; // claim-3
-      const after = claimed(known, { owner: batch.owner, leaseUntil: now + batch.leaseMs, seq });
+      const after = claimed(known, { owner: batch.owner, lease: leaseOf(batch.leaseMs, tx), seq });
       tables.putRow(after);
       tables.setHaltScope(operationId, batch.haltScope);
       if (ruling.consume !== undefined) tables.consume(ruling.consume); // claim-2
@@ -206,7 +206,7 @@ function busy(operationId: Digest, owner: Owner): Claim {
   return { kind: "busy", operationId, owner };
 }
 
-export function begin(tx: Transaction, operationId: Digest, fence: number): BeginResult {
+export function begin(tx: Transaction, operationId: Digest, fence: number, actsMs: number): BeginResult {
   const { tables, now } = tx;
   const row = tables.row(operationId);
   if (row === undefined || row.fence !== fence || row.state !== "claimed") return { kind: "lost" };
@@ -222,7 +222,7 @@ export function begin(tx: Transaction, operationId: Digest, fence: number): Begi
       return { kind: "halted", row: after };
     }
   }
-  tables.putRow(dispatching(row, now));
+  tables.putRow(dispatching(row, now, tx.steady + actsMs));
   if (row.operation.effect === "write") countSend(tx);
   if (!isBuiltIn(row.operation)) {
     const writes = row.operation.effect === "write" ? 1 : 0;

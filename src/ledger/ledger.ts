@@ -17,11 +17,12 @@ import { look, standing } from "./standing.js";
 import { OutsideReadSet, type ReadSet, type Store, type Survives, type Tables } from "./tables.js";
 import { enter, leave } from "./thread.js";
 import { asAsked, sweepRows, type Transaction } from "./transaction.js";
+import { leaseOf } from "./transitions.js";
 
 export function createLedger(store: Store, deps: LedgerDeps): Ledger {
   const transactions = transactionsOf(store, deps);
   return {
-    ...threadMethods(store, transactions, deps.mark),
+    ...threadMethods(store, transactions, deps),
     ...proposalMethods(transactions),
     ...rowMethods(transactions),
     ...questionMethods(transactions),
@@ -41,7 +42,7 @@ type Methods<Name extends keyof Ledger> = Pick<Ledger, Name>;
 function threadMethods(
   store: Store,
   { read, write }: Transactions,
-  mark: Mark | undefined,
+  { mark, steady }: Pick<LedgerDeps, "mark" | "steady">,
 ): Methods<"enter" | "verify" | "accept" | "acceptRestored" | "forget" | "leave" | "renew" | "threads"> {
   const entering = (threadId: string) => readSets.enter(threadId, mark !== undefined);
   return {
@@ -75,8 +76,8 @@ function threadMethods(
     leave: (threadId, owner) => write("power-loss", readSets.thread(threadId), (tx) => leave(tx, threadId, owner)),
     renew: (owner, leaseMs) =>
       store.renew
-        ? store.renew(owner, leaseMs)
-        : write("kill", readSets.nothing, ({ tables, now }) => tables.renew(owner, now + leaseMs)),
+        ? store.renew(owner, leaseMs, steady() + leaseMs)
+        : write("kill", readSets.nothing, (tx) => tx.tables.renew(owner, leaseOf(leaseMs, tx))),
     threads: () => read(readSets.list, ({ tables }) => tables.threads()),
   };
 }
@@ -153,13 +154,13 @@ function callMethods(
 ): Methods<"claim" | "begin" | "settle" | "settleLate" | "readBack" | "refuse" | "sweep" | "unknowns" | "resolve"> {
   return {
     claim: (batch) => write("kill", readSets.claim(batch), (tx) => claim(tx, batch)),
-    begin: async (operationId, fence) => {
+    begin: async (operationId, fence, actsMs) => {
       let marked: Marked | undefined;
       const note = (now: Marked) => {
         marked = now;
       };
       const begun = await write("power-loss", readSets.begin(operationId, mark !== undefined), (tx) =>
-        begin({ ...tx, ...(mark ? { marked: note } : {}) }, operationId, fence),
+        begin({ ...tx, ...(mark ? { marked: note } : {}) }, operationId, fence, actsMs),
       );
       if (marked && begun.kind === "dispatching") mark?.write(marked); // before the first byte
       return begun;
@@ -212,7 +213,7 @@ function transactionsOf(store: Store, deps: LedgerDeps): Transactions {
     const moment = ways.length === 0 ? advance(undefined, at) : ways.reduce(later);
     seen = moment;
     const seals = sealer && { sealer, kept: tables };
-    return { tables, moment, now: at, liveness: deps.liveness, seals };
+    return { tables, moment, now: at, steady: deps.steady(), liveness: deps.liveness, seals };
   };
   const plainly: Transactions = {
     read: (readSet, rule) => store.read(readSet, (tables) => rule(open(tables))),

@@ -236,7 +236,9 @@ export interface Settlement {
   /** Whether a send was attempted. */
   readonly sent: boolean;
   readonly result?: ResultRef;
-  /** Milliseconds for which whoever sent it may still hear a late answer: so long its lease goes on. */
+  /** Milliseconds that the call took, by a clock that nobody can set. Without it the ledger's clock says how long it took. */
+  readonly tookMs?: number;
+  /** Milliseconds for which whoever sent it may still hear a late answer: so long its lease goes on. Without it nothing is in flight any more. */
   readonly listensMs?: number;
 }
 
@@ -253,7 +255,7 @@ export interface Refusal {
 export type ResolveResult =
   | { readonly kind: "resolved"; readonly row: SettledRow }
   | { readonly kind: "already_settled"; readonly row: SettledRow }
-  /** `did_not_happen` while the sending process may still get its answer. */
+  /** `did_not_happen` while the sending process may still send it, or get its answer. */
   | { readonly kind: "owner_alive"; readonly row: OperationRow }
   | { readonly kind: "not_found" };
 
@@ -343,8 +345,11 @@ export interface Ledger {
 
   /** Claims a batch. (ledger-2) All or nothing with respect to `ask`. */
   claim(batch: ClaimBatch): Promise<ClaimResult>;
-  /** `claimed` becomes `dispatching`, on disk before this returns. Checks the fence and the halt again. */
-  begin(operationId: Digest, fence: number): Promise<BeginResult>;
+  /**
+   * `claimed` becomes `dispatching`, on disk before this returns. Checks the fence and the halt again. `actsMs`: milliseconds
+   * after which whoever sends it certainly sends no more and hears no answer any more.
+   */
+  begin(operationId: Digest, fence: number, actsMs: number): Promise<BeginResult>;
   /** Settles a claimed or dispatching operation. False when the fence is old. */
   settle(settlement: Settlement): Promise<boolean>;
   /** An answer that came after the row became `result_unknown`. False when it is settled otherwise by now. */
@@ -378,10 +383,11 @@ export interface Ledger {
 }
 
 /**
- * Whether the owner of a row may still act. `alive`: it has the operation in flight in this very process. `unknown`: of
- * another machine, or of a process that runs but may have been stopped, cut off, or let go of it; the lease decides.
+ * Whether the owner of a row may still act. `alive`: it has the operation in flight in this very process. `here`: its process
+ * runs on this machine since the same boot, and may have been stopped, cut off, or let go of it; its lease decides, counted on
+ * the clock of the boot. `unknown`: of another machine; its lease decides, counted on the store's clock.
  */
-export type OwnerLiveness = (owner: Owner, operationId: string) => "alive" | "gone" | "unknown";
+export type OwnerLiveness = (owner: Owner, operationId: string) => "alive" | "gone" | "here" | "unknown";
 
 /** What a run is known by, among the operations an owner has in flight. */
 export function runKey(threadId: string): string {
@@ -392,6 +398,8 @@ export function runKey(threadId: string): string {
 export interface LedgerDeps {
   /** Epoch milliseconds; asked only by stores without a clock of their own. */
   readonly now: () => number;
+  /** Milliseconds since this machine was started. Every process of the machine reads the same, and nobody can set it. */
+  readonly steady: () => number;
   readonly liveness: OwnerLiveness;
   /** The secrets of the seals, where the host has one that outlives it. Without them nothing is sealed. */
   readonly seals?: SealSecrets | undefined;

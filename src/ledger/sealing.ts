@@ -14,7 +14,7 @@
 // The sum is one of HMACs, modulo 2^256: nobody without the key can find other rows with the same sum.
 
 import { createHmac, createSecretKey, type KeyObject } from "node:crypto";
-import { type OperationRow, outcomeOf, sentAtOf, sha256, ToolgateError } from "../contracts/index.js";
+import { actsUntilOf, type OperationRow, outcomeOf, sentAtOf, sha256, ToolgateError } from "../contracts/index.js";
 import type { SealedFacts, Tables } from "./tables.js";
 
 /** The secrets of the seals: rows are sealed with the first, and may bear a seal of any. */
@@ -158,7 +158,7 @@ function restOf(row: OperationRow): string {
   const owner = row.state === "proposed" ? undefined : row.owner;
   const text = JSON.stringify([
     ...[proposalId, index, callId, alias, decision, replaces],
-    ...[row.turnId, row.toolDigest, row.createdAt, sentAtOf(row)],
+    ...[row.turnId, row.toolDigest, row.createdAt, sentAtOf(row), actsUntilOf(row)],
     ...(owner ? [owner.machine, owner.pid, owner.started, owner.instance] : [null]),
     ...[end?.settledAt, said, end?.result, end?.resolution, end?.replacedBy],
   ]);

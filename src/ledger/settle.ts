@@ -17,7 +17,19 @@ import {
 } from "../contracts/index.js";
 import type { Refusal, ResolveResult, Settlement } from "./port.js";
 import { isForeign, mustHold, putSettled, refuseForeign, sweepRows, type Transaction } from "./transaction.js";
-import { isUnbegun, lost, ownerGone, proposed, readBackAs, rederived, resolved, settled } from "./transitions.js";
+import {
+  isUnbegun,
+  leaseOf,
+  lost,
+  mayAct,
+  ownerGone,
+  proposed,
+  quiet,
+  readBackAs,
+  rederived,
+  resolved,
+  settled,
+} from "./transitions.js";
 
 export function settle(tx: Transaction, settlement: Settlement): boolean {
   const row = tx.tables.row(settlement.operationId);
@@ -26,7 +38,7 @@ export function settle(tx: Transaction, settlement: Settlement): boolean {
   if (row.state === "settled") return isSame(row, settlement); // a settlement told twice
   apply(tx, row, settlement);
   if (row.state === "dispatching") {
-    tx.tables.addToTurn(row.threadId, row.turnId, { activeMs: Math.max(0, tx.now - row.sentAt) });
+    tx.tables.addToTurn(row.threadId, row.turnId, { activeMs: settlement.tookMs ?? Math.max(0, tx.now - row.sentAt) });
   }
   return true;
 }
@@ -45,9 +57,9 @@ export function settleLate(tx: Transaction, settlement: Settlement): boolean {
 }
 
 function apply(tx: Transaction, row: OperationRow, { outcome, sent, result, listensMs }: Settlement): void {
-  const lease = listensMs === undefined ? {} : { leaseUntil: tx.now + listensMs };
+  const lease = listensMs === undefined ? {} : leaseOf(listensMs, tx);
   const after = settled(row, outcome, tx.now, { sent, ...lease, ...(result ? { result } : {}) });
-  putSettled(tx, after);
+  putSettled(tx, listensMs === undefined ? quiet(after) : after);
 }
 
 /** What a read-back found: evidence of an unknown outcome, and its end when it says either way. (settle-1, settle-3) */
@@ -96,12 +108,13 @@ export function resolve(
   if (stored === undefined || stored.operation.effect !== "write") {
     return stored?.state === "settled" ? { kind: "already_settled", row: stored } : { kind: "not_found" };
   }
-  const row = stored.state === "dispatching" && ownerGone(stored, tx) ? lost(stored, tx.now) : stored;
+  const over = stored.state === "dispatching" && (ownerGone(stored, tx) || !mayAct(stored, tx));
+  const row = over ? lost(stored, tx.now) : stored;
   if (row.state === "settled" && row !== stored) putSettled(tx, row);
   if (row.state === "dispatching") return { kind: "owner_alive", row };
   if (row.state !== "settled") return { kind: "not_found" }; // nothing was sent, so nothing is unknown
   if (!isUnknown(row)) return { kind: "already_settled", row };
-  if (type === "did_not_happen" && !ownerGone(row, tx)) return { kind: "owner_alive", row };
+  if (type === "did_not_happen" && mayAct(row, tx)) return { kind: "owner_alive", row }; // transition-4
 
   const leftBefore = row.resolution !== undefined && type === "leave"; // the first word stands
   const after = leftBefore ? row : resolved(row, { ...said, type, at: tx.now }, tx.now);

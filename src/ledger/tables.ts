@@ -86,8 +86,11 @@ export interface Store {
   write<T>(readSet: () => ReadSet, rule: Rule<T>, survives: Survives): Promise<T>;
   /** Runs a rule that changes nothing, on one consistent view. */
   read<T>(readSet: () => ReadSet, rule: Rule<T>): Promise<T>;
-  /** Extends the leases of an owner in a cheaper way than by a rule. False: it holds nothing any more. */
-  renew?(owner: Owner, leaseMs: number): Promise<boolean>;
+  /**
+   * Extends the leases of an owner in a cheaper way than by a rule. `leaseSteady`: until when by the machine's own clock.
+   * False: it holds nothing any more.
+   */
+  renew?(owner: Owner, leaseMs: number, leaseSteady: number): Promise<boolean>;
   /**
    * Takes out for good what a thread alone needs and no rule looks at any more: arguments, questions, and snapshots that no
    * other thread was shown. Rows stay, with their digests.
@@ -96,10 +99,18 @@ export interface Store {
   close(): Promise<void>;
 }
 
-/** Whose run a thread is, and until when that is so if nothing more is heard of it. */
-export interface Holder {
-  readonly owner: Owner;
+/**
+ * When a lease ends if nothing more is heard of its owner: by the store's clock, which counts for an owner of another machine,
+ * and by the steady clock of the owner's machine, which counts there. What an older version stored has no second reading.
+ */
+export interface LeaseEnd {
   readonly leaseUntil: number;
+  readonly leaseSteady?: number | undefined;
+}
+
+/** Whose run a thread is, and until when that is so if nothing more is heard of it. */
+export interface Holder extends LeaseEnd {
+  readonly owner: Owner;
 }
 
 /** What a turn has spent and shown so far. */
@@ -201,7 +212,7 @@ export interface Tables {
   holder(threadId: string): Holder | undefined;
   setHolder(threadId: string, holder: Holder | undefined): void;
   /** Extends the lease of every claimed or dispatching row of the owner, and of the threads it holds. False: there is none. */
-  renew(owner: Owner, leaseUntil: number): boolean;
+  renew(owner: Owner, lease: LeaseEnd): boolean;
 
   turn(threadId: string, turnId: string): TurnCounters;
   /** Adds to the counters; a flag once true stays true. */

@@ -9,7 +9,7 @@ import { sameOwner } from "../contracts/index.js";
 import { mustBeWhole } from "./accept.js";
 import type { EnterResult } from "./port.js";
 import { heldByOther, sweepRows, type Transaction } from "./transaction.js";
-import { fenced, ownerGone } from "./transitions.js";
+import { fenced, leaseOf, ownerGone } from "./transitions.js";
 
 export function enter(tx: Transaction, threadId: string, owner: Owner, leaseMs: number): EnterResult {
   const { tables, now } = tx;
@@ -20,7 +20,7 @@ export function enter(tx: Transaction, threadId: string, owner: Owner, leaseMs: 
   for (const row of tables.inHand(threadId)) {
     if (ownerGone(row, tx)) tables.putRow(fenced(row));
   }
-  tables.setHolder(threadId, { owner, leaseUntil: now + leaseMs });
+  tables.setHolder(threadId, { owner, ...leaseOf(leaseMs, tx) });
   tables.touch(threadId, now);
   return { kind: "entered" };
 }

@@ -18,7 +18,7 @@ import { type Moment, outlived } from "./clock.js";
 import { type Asked, type Marked, runKey } from "./port.js";
 import type { Sealer } from "./sealing.js";
 import type { Holder, Question, Tables } from "./tables.js";
-import { lost, ownerGone, type Place, proposed, settled, type Watch } from "./transitions.js";
+import { isGone, lost, ownerGone, type Place, proposed, settled, type Watch } from "./transitions.js";
 
 export interface Transaction extends Watch {
   readonly tables: Tables;
@@ -58,9 +58,8 @@ export function heldByOther(tx: Transaction, threadId: string, run: Owner): Owne
   return holder.owner;
 }
 
-function holderGone(tx: Transaction, threadId: string, { owner, leaseUntil }: Holder): boolean {
-  const life = tx.liveness(owner, runKey(threadId));
-  return life === "gone" || (life === "unknown" && leaseUntil <= tx.now);
+function holderGone(tx: Transaction, threadId: string, holder: Holder): boolean {
+  return isGone(tx.liveness(holder.owner, runKey(threadId)), holder, tx);
 }
 
 /** Throws `already_running` when the thread is not the run's own. Whoever names no run is not held to it. */

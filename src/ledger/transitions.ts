@@ -5,6 +5,12 @@
 //                 raise fence and attempt.
 //   transition-2. A write that was being sent by an owner that is gone is `result_unknown`, never anything better. The
 //                 fence is raised with it, so that an owner that was only cut off changes nothing any more.
+//   transition-3. The lease of an owner that runs on this machine is counted on the clock of the boot alone, and that of an
+//                 owner of another machine on the store's clock alone. So a clock that is set, on a host or in a database,
+//                 ends no lease on its own machine.
+//   transition-4. `did_not_happen` is taken from nobody, neither a server nor a person, while whoever sent may still send or
+//                 get its answer. Of a process that runs on this machine that is told by `actsUntil`, also after its lease:
+//                 it may have been stopped just before the send. Once it has settled and does not listen, it refuses nothing.
 //
 // docs/ledger.md draws the table; `npx tsx docs/ledger.ts` makes that drawing from it.
 
@@ -24,6 +30,7 @@ import {
   sentAtOf,
 } from "../contracts/index.js";
 import type { OwnerLiveness, WriteRef } from "./port.js";
+import type { LeaseEnd } from "./tables.js";
 
 /** What a row stands at: its state, or once it is settled the status of its outcome. */
 export type RowStatus = "proposed" | "claimed" | "dispatching" | Outcome["status"];
@@ -70,21 +77,44 @@ function move<Row extends OperationRow>(before: OperationRow, after: Row): Row {
 
 /** How the ledger tells whether the owner of a row may still act. */
 export interface Watch {
+  /** Of the store's clock, or the host's. */
   readonly now: number;
+  /** Of the clock that counts from the boot of this machine. */
+  readonly steady: number;
   readonly liveness: OwnerLiveness;
 }
 
 /** Whether the owner of a row is gone: its process has ended, or its lease has. */
 export function ownerGone(row: OperationRow, watch: Watch): boolean {
   if (row.state === "proposed" || row.owner === undefined) return true;
-  switch (watch.liveness(row.owner, row.operation.id)) {
+  const { leaseUntil = 0, leaseSteady } = row;
+  return isGone(watch.liveness(row.owner, row.operation.id), { leaseUntil, leaseSteady }, watch);
+}
+
+/** Whether an owner is gone of which so much is known. (transition-3) */
+export function isGone(life: ReturnType<OwnerLiveness>, { leaseUntil, leaseSteady }: LeaseEnd, watch: Watch): boolean {
+  switch (life) {
     case "alive":
       return false;
     case "gone":
       return true;
+    case "here":
+      return leaseSteady === undefined ? leaseUntil <= watch.now : leaseSteady <= watch.steady;
     case "unknown":
-      return (row.leaseUntil ?? 0) <= watch.now;
+      return leaseUntil <= watch.now;
   }
+}
+
+/** Whether whoever sent a row may still send it, or get its answer. (transition-4) */
+export function mayAct(row: DispatchingRow | SettledRow, watch: Watch): boolean {
+  const life = row.owner && watch.liveness(row.owner, row.operation.id);
+  if (life !== "here" || row.leaseSteady === undefined) return !ownerGone(row, watch);
+  return row.actsUntil !== undefined && watch.steady < row.actsUntil;
+}
+
+/** A lease that begins now. */
+export function leaseOf(ms: number, { now, steady }: Pick<Watch, "now" | "steady">): LeaseEnd {
+  return { leaseUntil: now + ms, leaseSteady: steady + ms };
 }
 
 /** Nothing was sent for it, or nothing that cannot be sent again: a question about it can still make a difference. */
@@ -139,7 +169,7 @@ export function rederived<Row extends OperationRow>(row: Row, operation: Operati
 /** What an earlier attempt left behind is dropped. */
 export function claimed(
   row: OperationRow,
-  claim: { readonly owner: Owner; readonly leaseUntil: number; readonly seq: number | undefined },
+  claim: { readonly owner: Owner; readonly lease: LeaseEnd; readonly seq: number | undefined },
 ): ClaimedRow {
   const { operation, threadId, scope, turnId, toolDigest, createdAt, seal } = row;
   const seq = claim.seq ?? row.seq;
@@ -152,7 +182,7 @@ export function claimed(
     createdAt,
     state: "claimed",
     owner: claim.owner,
-    leaseUntil: claim.leaseUntil,
+    ...claim.lease,
     fence: row.fence + 1,
     attempt: row.attempt + 1,
     sent: false,
@@ -161,17 +191,24 @@ export function claimed(
   });
 }
 
-export function dispatching(row: ClaimedRow, now: number): DispatchingRow {
-  return move(row, { ...row, state: "dispatching", sent: true, sentAt: now });
+/** `actsUntil`: the steady reading until which whoever sends it may act. */
+export function dispatching(row: ClaimedRow, now: number, actsUntil: number): DispatchingRow {
+  return move(row, { ...row, state: "dispatching", sent: true, sentAt: now, actsUntil });
 }
 
 export function settled(
   row: OperationRow,
   outcome: Outcome,
   now: number,
-  more: Partial<Pick<SettledRow, "sent" | "result" | "resolution" | "leaseUntil" | "replacedBy">> = {},
+  more: Partial<Pick<SettledRow, "sent" | "result" | "resolution" | "leaseUntil" | "leaseSteady" | "replacedBy">> = {},
 ): SettledRow {
   return move(row, { ...row, ...more, state: "settled", outcome, settledAt: now });
+}
+
+/** What its owner tells of it while it does not listen for an answer: nothing is in flight any more. (transition-4) */
+export function quiet<Row extends OperationRow>(row: Row): Row {
+  const { actsUntil: _, ...rest } = { actsUntil: undefined, ...row };
+  return rest as Row;
 }
 
 /** What the owner of a dead process left in `dispatching`. (transition-2) */
@@ -217,11 +254,11 @@ export function resolved(row: SettledRow, resolution: NonNullable<SettledRow["re
 
 /**
  * A row whose outcome is unknown, with what a read-back found: settled, or still unknown with one more piece of evidence.
- * While the sender may still get its answer, `did_not_happen` is accepted from nobody, neither a server nor a person.
+ * (transition-4)
  */
 export function readBackAs(row: SettledRow, readBack: ReadBack, watch: Watch): SettledRow {
   const evidence = { attempted: true, how: "host_gone", ...row.outcome.evidence, readBack };
-  const early = readBack.found === "did_not_happen" && !ownerGone(row, watch);
+  const early = readBack.found === "did_not_happen" && mayAct(row, watch);
   const message = `read back: ${readBack.detail}`;
   switch (early ? "nothing" : readBack.found) {
     case "nothing":

@@ -41,7 +41,7 @@ export interface Records {
   ): Promise<{ threadId: string; operationId: string }>;
   /**
    * Records what became of a write with an unknown outcome. Does not resume the thread.
-   * Throws `not_found`, `already_settled`, `invalid_answer` (nobody is identified, and the host requires it) and, for `did_not_happen` while the sender may still get its answer, `owner_alive`.
+   * Throws `not_found`, `already_settled`, `invalid_answer` (nobody is identified, and the host requires it) and, for `did_not_happen` while the sender may still send it or get its answer, `owner_alive`.
    */
   resolve(
     operationId: string,
@@ -231,8 +231,8 @@ async function resolveOne(
     case "owner_alive":
       throw new ToolgateError(
         "owner_alive",
-        `the process that sent \`${result.row.operation.alias}\` may still get its answer`,
-        "wait until it has ended, then say that it did not happen",
+        `the process that sent \`${result.row.operation.alias}\` may still send it, or get its answer`,
+        "wait until it has ended, or until the time of its call is over, then say that it did not happen",
         { data: { threadId: result.row.threadId } },
       );
     case "not_found":

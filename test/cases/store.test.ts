@@ -10,6 +10,7 @@ import { MemorySaver } from "@langchain/langgraph";
 import Database from "better-sqlite3";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
+import { steadyMs } from "../../src/adapters/process/clock.js";
 import { createOwner } from "../../src/adapters/process/owner.js";
 import { openCheckpointer } from "../../src/adapters/sqlite/checkpointer.js";
 import { createSqliteLedger } from "../../src/adapters/sqlite/ledger.js";
@@ -134,10 +135,10 @@ describe("a file that another process holds", () => {
 
   test("held before the send: nothing is sent, and the call says so", async () => {
     const holder: { db?: Database.Database } = {};
-    const real = createSqliteLedger(file(), { now: Date.now, liveness: createOwner().liveness });
+    const real = createSqliteLedger(file(), { now: Date.now, steady: steadyMs, liveness: createOwner().liveness });
     const quick = new Database(file());
     quick.pragma("busy_timeout = 50");
-    const busy = createSqliteLedger(quick, { now: Date.now, liveness: createOwner().liveness });
+    const busy = createSqliteLedger(quick, { now: Date.now, steady: steadyMs, liveness: createOwner().liveness });
     quick.pragma("busy_timeout = 50");
     const begin: Ledger["begin"] = async (...args) => {
       if (holder.db) return real.begin(...args);
@@ -169,7 +170,7 @@ describe("checkpoints whose order a clock has turned round", () => {
       const now = Date.now.bind(Date);
       let clock = now();
       vi.spyOn(Date, "now").mockImplementation(() => ++clock);
-      const real = createSqliteLedger(file(), { now, liveness: createOwner().liveness });
+      const real = createSqliteLedger(file(), { now, steady: steadyMs, liveness: createOwner().liveness });
       let first = true;
       const late = async (...args: never[]) => {
         const result = await (real[at] as (...args: never[]) => Promise<unknown>)(...args);

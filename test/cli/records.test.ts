@@ -4,6 +4,7 @@
 import { join } from "node:path";
 import type { BaseCheckpointSaver } from "@langchain/langgraph";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { steadyMs } from "../../src/adapters/process/clock.js";
 import { openRecords, shownIn } from "../../src/create/ledger-only.js";
 import { openLedger } from "../../src/create/stores.js";
 import { shownBy } from "../../src/create/toolgate.js";
@@ -35,7 +36,7 @@ async function same({ config, ledger, graph }: Pick<Toolgate, "config" | "ledger
   expect(await all(records)).toEqual(expected);
   await close();
 
-  const store = await openLedger(config, { now: Date.now, liveness: () => "unknown" });
+  const store = await openLedger(config, { now: Date.now, steady: steadyMs, liveness: () => "unknown" });
   const [light, whole] = [shownIn(config, store), shownBy(graph)];
   for (const threadId of [...expected.threads.map((one) => one.threadId), "no such thread"])
     expect([threadId, await light(threadId)]).toEqual([threadId, await whole(threadId)]);

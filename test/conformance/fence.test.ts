@@ -21,6 +21,6 @@ fenceSuite("SQLite", async () => {
     rmSync(folder, { recursive: true });
   });
   const clock = { now: START };
-  const ledger = createSqliteLedger(db, { now: () => clock.now, liveness: () => "unknown" });
+  const ledger = createSqliteLedger(db, { now: () => clock.now, steady: () => 0, liveness: () => "unknown" });
   return { clock, ledger, checkpointer: openCheckpointer(db, sqliteHolds(db)) };
 });

@@ -5,7 +5,7 @@ import { expect } from "vitest";
 import { createMemoryLedger } from "../../src/adapters/memory/ledger.js";
 import type { Ledger, LedgerDeps } from "../../src/ledger/port.js";
 import { type Model, steps } from "./ledger-steps.js";
-import { query, START } from "./ledger-world.js";
+import { BOOTED, query, START } from "./ledger-world.js";
 
 async function everything(ledger: Ledger): Promise<unknown> {
   return {
@@ -29,10 +29,21 @@ export async function compare(
     fc.asyncProperty(fc.commands(of, { maxCommands: 60, size: "max" }), async (commands) => {
       const clock = { now: START };
       const life: Model["life"] = new Map();
-      const deps: LedgerDeps = { now: () => clock.now, liveness: (of) => life.get(of.instance) ?? "alive" };
+      const steady = { now: BOOTED };
+      const now = () => clock.now;
+      const deps: LedgerDeps = { now, steady: () => steady.now, liveness: (of) => life.get(of.instance) ?? "alive" };
       const ledger = createMemoryLedger(deps);
       const real = await make(deps);
-      const model: Model = { ledger, clock, life, questions: [], claimed: [], begun: new Map(), next: { id: 1 } };
+      const model: Model = {
+        ledger,
+        clock,
+        steady,
+        life,
+        questions: [],
+        claimed: [],
+        begun: new Map(),
+        next: { id: 1 },
+      };
       await fc.asyncModelRun(() => ({ model, real }), commands);
       expect(await everything(real)).toEqual(await everything(ledger));
       for (const [id, times] of model.begun) {

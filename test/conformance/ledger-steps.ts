@@ -5,6 +5,7 @@ import { expect } from "vitest";
 import { type Digest, type Operation, type Outcome, rejected, sha256 } from "../../src/contracts/index.js";
 import type { Asked, ClaimResult, Ledger, NewRequest } from "../../src/ledger/port.js";
 import {
+  ACTS,
   batch,
   FAILED,
   OK,
@@ -24,7 +25,8 @@ import {
 export interface Model {
   readonly ledger: Ledger;
   readonly clock: { now: number };
-  readonly life: Map<string, "gone" | "unknown">;
+  readonly steady: { now: number };
+  readonly life: Map<string, "gone" | "here" | "unknown">;
   readonly questions: Asked[];
   /** Operations in the order they were claimed: those worth going on with. */
   readonly claimed: Digest[];
@@ -149,7 +151,7 @@ const begin = fc.constantFrom(0, 0, 1, 2).map(
       "begin",
       async (ledger, model) => {
         const id = recent(model, back);
-        return { id, ...(await ledger.begin(id, (await ledger.row(id))?.fence ?? 0)) };
+        return { id, ...(await ledger.begin(id, (await ledger.row(id))?.fence ?? 0, ACTS)) };
       },
       (result, { begun }) => {
         const { id, kind } = result as { id: Digest; kind: string };
@@ -216,41 +218,45 @@ const look = fc.tuple(fc.array(calls, { minLength: 1, maxLength: 3 }), places).m
   });
 });
 
-const time = (...milliseconds: number[]) =>
+/** The wall clock goes on, or is set; where time `passes`, so does the steady clock. */
+const time = (passes: boolean, ...milliseconds: number[]) =>
   fc.constantFrom(...milliseconds).map(
     (ms) =>
       new Step(
-        `clock ${ms}`,
+        `${passes ? "time" : "clock"} ${ms}`,
         (ledger) => ledger.openRequests(),
-        (_, { clock }) => {
+        (_, { clock, steady }) => {
           clock.now += ms;
+          if (passes) steady.now += ms;
         },
       ),
   );
-const forward = time(1, 900, 20_000, 59_000, 70_000);
+const forward = time(true, 1, 900, 20_000, 59_000, 70_000);
 
-const fate = fc.tuple(owners, fc.constantFrom("gone" as const, "unknown" as const, "alive" as const)).map(
-  ([instance, is]) =>
-    new Step(
-      `${instance} is ${is}`,
-      (ledger) => ledger.threads(),
-      (_, { life }) => {
-        if (is === "alive") life.delete(instance);
-        else life.set(instance, is);
-      },
-    ),
-);
+const fate = fc
+  .tuple(owners, fc.constantFrom("gone" as const, "here" as const, "unknown" as const, "alive" as const))
+  .map(
+    ([instance, is]) =>
+      new Step(
+        `${instance} is ${is}`,
+        (ledger) => ledger.threads(),
+        (_, { life }) => {
+          if (is === "alive") life.delete(instance);
+          else life.set(instance, is);
+        },
+      ),
+  );
 
 /** Any step but a clock that is set back; those of an operation's own way more often than the rest. */
 export const stepsForward: fc.Arbitrary<fc.AsyncCommand<Model, Ledger>>[] = [
   ...[claim, claim, claim, begin, begin, begin, settle, settle, ask, answer],
-  ...[propose, edit, refuse, resolve, readBack, standing, look, look, forward, fate],
+  ...[propose, edit, refuse, resolve, readBack, standing, look, look, forward, fate, time(false, 20_000)],
   fc.boolean().map((reads) => new Step("sweep", (ledger) => ledger.sweep({ reads }))),
   threads.map((threadId) => new Step("unknowns", (ledger) => ledger.unknowns(threadId))),
   owners.map((instance) => new Step(`renew ${instance}`, (ledger) => ledger.renew(owner(instance), 10_000))),
 ];
 
-export const steps = [...stepsForward, time(-50_000)];
+export const steps = [...stepsForward, time(false, -50_000)];
 
 function short(call: Operation): string {
   return call.id.slice(0, 6);

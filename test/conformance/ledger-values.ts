@@ -134,7 +134,7 @@ const always: (keyof ProposedRow)[] = [
   "state",
   "sent",
 ];
-const held = { owner: owners, leaseUntil: time };
+const held = { owner: owners, leaseUntil: time, leaseSteady: time };
 
 /** Rows of every state, each with what a row of that state may have. */
 export const rows: fc.Arbitrary<OperationRow> = fc.oneof(
@@ -153,6 +153,7 @@ export const rows: fc.Arbitrary<OperationRow> = fc.oneof(
       state: fc.constant("dispatching" as const),
       sent: fc.constant(true as const),
       sentAt: time,
+      actsUntil: time,
     },
     [...always, "owner", "leaseUntil", "sentAt"],
   ),
@@ -165,6 +166,7 @@ export const rows: fc.Arbitrary<OperationRow> = fc.oneof(
       result: fc.record({ ref: text, bytes: fc.nat(), sha256: digests }, { noNullPrototype: true }),
       sent: fc.boolean(),
       sentAt: time,
+      actsUntil: time,
       settledAt: time,
       replacedBy: digests,
       resolution: some<NonNullable<SettledRow["resolution"]>>(

@@ -33,6 +33,10 @@ export const TOOL = sha256("tool definition");
 export const START = 1_800_000_000_000;
 export const TTL = 60_000;
 export const LEASE = 15_000;
+/** Milliseconds that a call may take, and is listened for after that. */
+export const ACTS = 65_000;
+/** What the steady clock reads at `START`. */
+export const BOOTED = 5_000_000;
 const WEEK = 7 * 24 * 3_600_000;
 
 export const OK: Outcome = { status: "ok", reason: "success", by: "server", message: "done" };
@@ -47,19 +51,23 @@ export function owner(instance: string): Owner {
 export interface World {
   readonly ledger: Ledger;
   readonly clock: { now: number };
-  /** Owners that are not alive, by instance; or for one operation, by its id. */
-  readonly life: Map<string, "gone" | "unknown">;
+  /** The clock of the machine's boot. */
+  readonly steady: { now: number };
+  /** Owners that are not alive in this process, by instance; or for one operation, by its id. */
+  readonly life: Map<string, "gone" | "here" | "unknown">;
   readonly deps: LedgerDeps;
 }
 
 export async function world(make: MakeLedger): Promise<World> {
   const clock = { now: START };
-  const life = new Map<string, "gone" | "unknown">();
+  const steady = { now: BOOTED };
+  const life: World["life"] = new Map();
   const deps: LedgerDeps = {
     now: () => clock.now,
+    steady: () => steady.now,
     liveness: (of, id) => life.get(id) ?? life.get(of.instance) ?? "alive",
   };
-  return { ledger: await make(deps), clock, life, deps };
+  return { ledger: await make(deps), clock, steady, life, deps };
 }
 
 export interface Call {
@@ -229,7 +237,7 @@ export function claimsOf(result: ClaimResult): readonly Claim[] {
 export async function send(at: World, of: Operation, where: Where = {}): Promise<number> {
   const claim = await claimOne(at, of, where);
   if (claim.kind !== "claimed") throw new Error(`expected a claim, got ${JSON.stringify(claim)}`);
-  await at.ledger.begin(of.id, claim.fence);
+  await at.ledger.begin(of.id, claim.fence, ACTS);
   return claim.fence;
 }
 

@@ -3,9 +3,12 @@
 
 import { describe, expect, it } from "vitest";
 import { type Outcome, outcomeOf, rejected, type SettledRow, sha256 } from "../../src/contracts/index.js";
+import { clockSuite } from "./ledger-clocks.js";
 import {
+  ACTS,
   approve,
   askOne,
+  BOOTED,
   batch,
   claimOne,
   claimsOf,
@@ -40,6 +43,7 @@ const HOST_GONE = "result_unknown (host_gone) by host";
 
 export function ledgerSuite(name: string, make: MakeLedger): void {
   const fresh = (): Promise<World> => world(make);
+  clockSuite(name, make);
 
   describe(`${name}: proposals and snapshots`, () => {
     it("keeps a snapshot once, under its id", async () => {
@@ -93,6 +97,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
         state: "claimed",
         owner: owner("a"),
         leaseUntil: START + LEASE,
+        leaseSteady: BOOTED + LEASE,
         fence: 1,
         attempt: 1,
         seq: 1,
@@ -100,7 +105,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
         createdAt: START,
       });
       at.clock.now += 10;
-      expect(await at.ledger.begin(save.id, 1)).toEqual({ kind: "dispatching", sentAt: START + 10 });
+      expect(await at.ledger.begin(save.id, 1, ACTS)).toEqual({ kind: "dispatching", sentAt: START + 10 });
       expect(await rowOf(at, save)).toMatchObject({ state: "dispatching", sent: true, sentAt: START + 10 });
       at.clock.now += 30;
       const result = { ref: "0123", bytes: 12, sha256: sha256("body") };
@@ -136,7 +141,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       await claimOne(at, never);
       await at.ledger.settle({ operationId: never.id, fence: 1, outcome: UNAVAILABLE, sent: false });
       expect(await claimOne(at, never)).toMatchObject({ kind: "claimed", fence: 2, attempt: 2, seq: 2 });
-      await at.ledger.begin(never.id, 2);
+      await at.ledger.begin(never.id, 2, ACTS);
       await at.ledger.settle({ operationId: never.id, fence: 2, outcome: FAILED, sent: true });
 
       await send(at, reached);
@@ -150,7 +155,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       await claimOne(at, save, { owner: owner("a") });
       at.life.set("a", "gone");
       expect(await claimOne(at, save, { owner: owner("b") })).toMatchObject({ kind: "claimed", fence: 2, attempt: 2 });
-      expect(await at.ledger.begin(save.id, 1)).toEqual({ kind: "lost" });
+      expect(await at.ledger.begin(save.id, 1, ACTS)).toEqual({ kind: "lost" });
       expect(await at.ledger.settle({ operationId: save.id, fence: 1, outcome: OK, sent: true })).toBe(false);
       expect(await at.ledger.settleLate({ operationId: save.id, fence: 1, outcome: OK, sent: true })).toBe(false);
       expect(await rowOf(at, save)).toMatchObject({ state: "claimed", owner: owner("b"), fence: 2 });
@@ -159,9 +164,9 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
     it("begins only what is claimed, once (ledger-4)", async () => {
       const at = await fresh();
       const save = operation();
-      expect(await at.ledger.begin(save.id, 1)).toEqual({ kind: "lost" });
+      expect(await at.ledger.begin(save.id, 1, ACTS)).toEqual({ kind: "lost" });
       await send(at, save);
-      expect(await at.ledger.begin(save.id, 1)).toEqual({ kind: "lost" });
+      expect(await at.ledger.begin(save.id, 1, ACTS)).toEqual({ kind: "lost" });
       expect(await at.ledger.standing(query([]))).toMatchObject({ calls: 1 });
     });
 
@@ -204,7 +209,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       const at = await fresh();
       const [first, second] = [operation(), operation({ index: 1 })];
       await at.ledger.claim(batch([first, second]));
-      await at.ledger.begin(first.id, 1);
+      await at.ledger.begin(first.id, 1, ACTS);
       at.life.set(second.id, "gone"); // claimed, but not held yet: its turn has not come
       const claims = claimsOf(await at.ledger.claim(batch([first, second], { owner: owner("b") })));
       expect(claims.map((claim) => claim.kind)).toEqual(["busy", "busy"]);
@@ -362,7 +367,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       const at = await fresh();
       const [first, second] = [operation(), operation({ index: 1 })];
       await at.ledger.claim(batch([first, second]));
-      await at.ledger.begin(first.id, 1);
+      await at.ledger.begin(first.id, 1, ACTS);
       at.life.set("a", "gone");
       const claims = claimsOf(await at.ledger.claim(batch([first, second], { owner: owner("b") })));
       expect(claims.map(said)).toEqual([HOST_GONE, HALTED]);
@@ -381,13 +386,13 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       const at = await fresh();
       const [first, second, load] = [operation(), operation({ index: 1 }), read({ index: 2 })];
       await at.ledger.claim(batch([first, second, load]));
-      await at.ledger.begin(first.id, 1);
+      await at.ledger.begin(first.id, 1, ACTS);
       await at.ledger.settle({ operationId: first.id, fence: 1, outcome: UNKNOWN, sent: true });
-      const halted = await at.ledger.begin(second.id, 1);
+      const halted = await at.ledger.begin(second.id, 1, ACTS);
       expect(halted.kind).toBe("halted");
       expect(await stands(at, second)).toBe(HALTED);
       expect(await rowOf(at, second)).toMatchObject({ sent: false });
-      expect(await at.ledger.begin(load.id, 1)).toMatchObject({ kind: "dispatching" });
+      expect(await at.ledger.begin(load.id, 1, ACTS)).toMatchObject({ kind: "dispatching" });
     });
 
     it("begin looks as far as the claim was told to (ledger-2)", async () => {
@@ -396,8 +401,8 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       await claimOne(at, near, { threadId: "t2" });
       await claimOne(at, far, { threadId: "t3", haltScope: "server" });
       await run(at, operation(), UNKNOWN);
-      expect(await at.ledger.begin(near.id, 1)).toMatchObject({ kind: "dispatching" });
-      expect(await at.ledger.begin(far.id, 1)).toMatchObject({ kind: "halted" });
+      expect(await at.ledger.begin(near.id, 1, ACTS)).toMatchObject({ kind: "dispatching" });
+      expect(await at.ledger.begin(far.id, 1, ACTS)).toMatchObject({ kind: "halted" });
     });
 
     it("settling the unknown write lifts the halt (ledger-2)", async () => {
@@ -437,7 +442,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       const first = operation();
       const claim = await claimOne(at, first);
       const fence = claim.kind === "claimed" ? claim.fence : 0;
-      if (state !== "claimed") await at.ledger.begin(first.id, fence);
+      if (state !== "claimed") await at.ledger.begin(first.id, fence, ACTS);
       const outcome = { ok: OK, result_unknown: UNKNOWN, failed: FAILED, unavailable: UNAVAILABLE }[state];
       const sent = outcome !== UNAVAILABLE;
       if (outcome) await at.ledger.settle({ operationId: first.id, fence, outcome, sent });
@@ -597,7 +602,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       expect(await claimOne(at, asked, { verdicts: [yes] })).toMatchObject({ kind: "claimed" });
       expect(await at.ledger.request(yes.approvalId)).toMatchObject({ consumed: true });
       expect(said(await claimOne(at, asked, { verdicts: [yes] }))).toBe("busy");
-      await at.ledger.begin(asked.id, 1);
+      await at.ledger.begin(asked.id, 1, ACTS);
       await at.ledger.settle({ operationId: asked.id, fence: 1, outcome: OK, sent: true });
       expect(said(await claimOne(at, asked, { verdicts: [yes] }))).toBe("ok (success) by server, replayed");
     });
@@ -1070,7 +1075,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       for (const call of [connect, result, local]) await run(at, call, OK);
       await claimOne(at, operation({ index: 3 }));
       expect(await at.ledger.standing(query([]))).toMatchObject({ calls: 1, writes: 0 });
-      await at.ledger.begin(operation({ index: 3 }).id, 1);
+      await at.ledger.begin(operation({ index: 3 }).id, 1, ACTS);
       expect(await at.ledger.standing(query([]))).toMatchObject({ calls: 2, writes: 1 });
       expect(await at.ledger.standing(query([], { threadId: "t2" }))).toMatchObject({ calls: 0, modelRequests: 0 });
     });
@@ -1158,7 +1163,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       const refusal = { operation: other, threadId: "t1", scope: "local", turnId: "turn-1", toolDigest: TOOL };
       const outcome = rejected("withdrawn", "host", "it was withdrawn");
       await expect(at.ledger.refuse([{ ...refusal, outcome }], owner("a"))).rejects.toMatchObject(taken);
-      expect(await at.ledger.begin(save.id, 1)).toEqual({ kind: "lost" });
+      expect(await at.ledger.begin(save.id, 1, ACTS)).toEqual({ kind: "lost" });
       expect(await at.ledger.claim(batch([save, other], { owner: owner("a") }))).toEqual({
         kind: "claims",
         claims: [save, other].map(({ id }) => ({ kind: "busy", operationId: id, owner: owner("b") })),
@@ -1368,7 +1373,7 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       expect(await at.ledger.resolve(save.id, "happened", by)).toEqual({ kind: "not_found" });
       await claimOne(at, save);
       expect(await at.ledger.resolve(save.id, "happened", by)).toEqual({ kind: "not_found" });
-      await at.ledger.begin(save.id, 1);
+      await at.ledger.begin(save.id, 1, ACTS);
       await at.ledger.settle({ operationId: save.id, fence: 1, outcome: FAILED, sent: true });
       expect(await at.ledger.resolve(save.id, "happened", by)).toMatchObject({ kind: "already_settled" });
     });

@@ -7,6 +7,7 @@ import { createLedger } from "../../src/ledger/ledger.js";
 import type { Ledger, LedgerDeps } from "../../src/ledger/port.js";
 import type { Store, Tables } from "../../src/ledger/tables.js";
 import {
+  ACTS,
   askOne,
   batch,
   claimOne,
@@ -123,7 +124,7 @@ export function sealSuite(name: string, make: () => Tampered | Promise<Tampered>
       await propose(at, [save]);
       await claimOne(at, save);
       const claimed = (await at.ledger.row(save.id)) as OperationRow;
-      await at.ledger.begin(save.id, claimed.fence);
+      await at.ledger.begin(save.id, claimed.fence, ACTS);
       await at.ledger.settle({ operationId: save.id, fence: claimed.fence, outcome: UNKNOWN, sent: true });
       await edit(at, () => claimed);
       await expect(enter(at.ledger)).rejects.toThrow("an operation stands as it stood earlier");
@@ -157,7 +158,7 @@ export function sealSuite(name: string, make: () => Tampered | Promise<Tampered>
       await propose(at, [save]);
       const [claim] = [await claimOne(at, save)];
       const fence = (claim as { fence: number }).fence;
-      await at.ledger.begin(save.id, fence);
+      await at.ledger.begin(save.id, fence, ACTS);
       await edit(at, (row) => ({ ...row, attempt: 9 }));
       expect(await at.ledger.settle({ operationId: save.id, fence, outcome: UNKNOWN, sent: true })).toBe(true);
       expect(await stands(at, save)).toBe("result_unknown (deadline) by host");

@@ -5,6 +5,7 @@
 import { describe, expect, test } from "vitest";
 import { definitions } from "../../servers/documents/contracts.js";
 import { createMemoryLedger } from "../../src/adapters/memory/ledger.js";
+import { steadyMs } from "../../src/adapters/process/clock.js";
 import { createOwner } from "../../src/adapters/process/owner.js";
 import type { Ledger } from "../../src/ledger/port.js";
 import { bench, type Turn } from "../support/agent.js";
@@ -138,7 +139,7 @@ describe.each(SAMPLED)("what answers of the document workspace are worth, over M
 
   describe("a connection that closes", () => {
     test("before the send: unavailable, nothing was sent, nobody is asked", async () => {
-      const real = createMemoryLedger({ now: Date.now, liveness: createOwner().liveness });
+      const real = createMemoryLedger({ now: Date.now, steady: steadyMs, liveness: createOwner().liveness });
       const begin: Ledger["begin"] = async (...args) => {
         const begun = await real.begin(...args); // G5: `dispatching` is on disk, nothing is sent yet
         const { servers } = agent.toolgate.host;

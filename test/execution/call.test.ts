@@ -78,6 +78,7 @@ async function rig(operations: readonly Operation[], answers: Answers, ledgerOf:
       operation: one,
       fence: fences.get(one.id) ?? 0,
       terms: { effect: one.effect, errors: "conservative", contract: undefined, outputMismatch: "unknown" },
+      times: { deadlineMs: 60_000, keepListeningMs: one.effect === "write" ? 5_000 : 0 },
       send(signal, maySend) {
         trail.push(`send ${name(one)}`);
         const made = { name: name(one), signal, maySend };
@@ -139,8 +140,8 @@ function storeFailed(): ToolgateError {
 function noting(ledger: Ledger, say: (method: string, operationId: string) => void): Ledger {
   return {
     ...ledger,
-    begin: async (id, fence) => {
-      const begun = await ledger.begin(id, fence);
+    begin: async (id, fence, actsMs) => {
+      const begun = await ledger.begin(id, fence, actsMs);
       say("begin", id);
       return begun;
     },
@@ -305,8 +306,8 @@ describe("a cancelled run (call-order-5)", () => {
     const stop = new AbortController();
     const cancelling = (ledger: Ledger): Ledger => ({
       ...ledger,
-      begin: async (id, fence) => {
-        const begun = await ledger.begin(id, fence);
+      begin: async (id, fence, actsMs) => {
+        const begun = await ledger.begin(id, fence, actsMs);
         stop.abort();
         return begun;
       },

@@ -6,15 +6,16 @@
 
 import { once } from "node:events";
 import { createInterface } from "node:readline";
+import { steadyMs } from "../../src/adapters/process/clock.js";
 import { createOwner } from "../../src/adapters/process/owner.js";
 import { createSqliteLedger } from "../../src/adapters/sqlite/ledger.js";
-import { batch, operation } from "../conformance/ledger-world.js";
+import { ACTS, batch, operation } from "../conformance/ledger-world.js";
 
 const [mode = "", path = "", count = "0"] = process.argv.slice(2);
 const input = createInterface({ input: process.stdin });
 const say = (line: unknown) => process.stdout.write(`${JSON.stringify(line)}\n`);
 const { owner, liveness, hold } = createOwner();
-const deps = { now: () => Date.now(), liveness };
+const deps = { now: () => Date.now(), steady: steadyMs, liveness };
 
 if (mode === "race") {
   const ledger = createSqliteLedger(path, deps);
@@ -34,7 +35,7 @@ if (mode === "race") {
   const save = operation();
   hold(save.id);
   await ledger.claim(batch([save], { owner }));
-  say((await ledger.begin(save.id, 1)).kind === "dispatching" ? "begun" : "not begun");
+  say((await ledger.begin(save.id, 1, ACTS)).kind === "dispatching" ? "begun" : "not begun");
   await once(input, "close");
 } else {
   say(owner);

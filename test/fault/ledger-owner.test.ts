@@ -34,20 +34,20 @@ describe("owner", () => {
     expect(b.liveness(a.owner, one)).toBe("gone");
   });
 
-  it("of an owner that another copy of the module made in this process nothing is known (owner-5)", () => {
+  it("of an owner that another copy of the module made in this process only its process is known (owner-5)", () => {
     const { owner, liveness, hold } = createOwner();
     hold(one);
-    expect(liveness({ ...owner, instance: "another-copy/1" }, one)).toBe("unknown");
+    expect(liveness({ ...owner, instance: "another-copy/1" }, one)).toBe("here");
     expect(liveness({ ...owner, instance: owner.instance.replace(/.$/, "~") }, one)).toBe("gone");
   });
 
-  it("nothing is known of another process while it lives, and gone once it was killed (owner-1)", async () => {
+  it("of another process is known that it runs on this machine, and gone once it was killed (owner-1) (owner-6)", async () => {
     const child = startChild("idle");
     children.push(child);
     const other = (await child.said()) as Owner;
     const { liveness } = createOwner();
     expect(other.pid).toBe(child.process.pid);
-    expect(liveness(other, one)).toBe("unknown");
+    expect(liveness(other, one)).toBe("here");
     await child.end("SIGKILL");
     expect(liveness(other, one)).toBe("gone");
   });

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { steadyMs } from "../../src/adapters/process/clock.js";
 import { createOwner } from "../../src/adapters/process/owner.js";
 import { createSqliteLedger } from "../../src/adapters/sqlite/ledger.js";
 import { ToolgateError } from "../../src/contracts/index.js";
@@ -69,7 +70,7 @@ describe("SQLite ledger between processes", () => {
     await child.end("SIGKILL");
     const save = operation();
     const { liveness, owner: here } = createOwner();
-    const ledger = createSqliteLedger(path, { now: () => Date.now(), liveness });
+    const ledger = createSqliteLedger(path, { now: () => Date.now(), steady: steadyMs, liveness });
     expect(await ledger.row(save.id)).toMatchObject({ state: "dispatching", sent: true, fence: 1 });
     const claims = await ledger.claim(batch([save], { owner: here }));
     expect(claims).toMatchObject({
@@ -84,7 +85,7 @@ describe("SQLite ledger between processes", () => {
     const child = start("begin", path);
     expect(await child.said()).toBe("begun");
     const { liveness, owner: here } = createOwner();
-    const ledger = createSqliteLedger(path, { now: () => Date.now(), liveness });
+    const ledger = createSqliteLedger(path, { now: () => Date.now(), steady: steadyMs, liveness });
     const result = await ledger.claim(batch([operation()], { owner: here }));
     expect(result).toMatchObject({ claims: [{ kind: "busy", owner: { pid: child.process.pid } }] });
     await child.end();
@@ -120,7 +121,7 @@ describe("SQLite ledger between processes", () => {
 });
 
 describe("SQLite ledger and its file", () => {
-  const deps: LedgerDeps = { now: () => 0, liveness: () => "alive" };
+  const deps: LedgerDeps = { now: () => 0, steady: steadyMs, liveness: () => "alive" };
   const failure = (open: () => unknown): ToolgateError => {
     try {
       open();

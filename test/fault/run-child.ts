@@ -5,6 +5,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { type BaseCheckpointSaver, Command, MemorySaver } from "@langchain/langgraph";
 import { ScriptedModel } from "../../src/adapters/model/scripted.js";
+import { steadyMs } from "../../src/adapters/process/clock.js";
 import { createOwner } from "../../src/adapters/process/owner.js";
 import { openCheckpointer } from "../../src/adapters/sqlite/checkpointer.js";
 import { createSqliteLedger } from "../../src/adapters/sqlite/ledger.js";
@@ -78,7 +79,10 @@ async function main(): Promise<void> {
     config,
     model: new StoppingModel(steps as ConstructorParameters<typeof ScriptedModel>[0]),
     checkpointer: checkpointer(),
-    ledger: stopping(createSqliteLedger(file, { now: Date.now, liveness: createOwner().liveness }), plan.stop),
+    ledger: stopping(
+      createSqliteLedger(file, { now: Date.now, steady: steadyMs, liveness: createOwner().liveness }),
+      plan.stop,
+    ),
   });
   for (const run of runs) {
     const input =

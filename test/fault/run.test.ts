@@ -7,6 +7,7 @@
 
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { steadyMs } from "../../src/adapters/process/clock.js";
 import { createOwner } from "../../src/adapters/process/owner.js";
 import { createSqliteLedger } from "../../src/adapters/sqlite/ledger.js";
 import { type Agent, bench, type Steps, stdio, type Turn } from "../support/agent.js";
@@ -48,7 +49,11 @@ const plan = (kind: Kind, more: Partial<Plan> = {}, hostile: object = {}): Plan 
 /** Where the killed process left the operations of the thread, as its ledger says on disk. */
 async function left(): Promise<string[]> {
   const { liveness } = createOwner();
-  const ledger = createSqliteLedger(join(b.folder(), "store", "toolgate.sqlite"), { now: Date.now, liveness });
+  const ledger = createSqliteLedger(join(b.folder(), "store", "toolgate.sqlite"), {
+    now: Date.now,
+    steady: steadyMs,
+    liveness,
+  });
   const rows = await ledger.operations("t1");
   await ledger.close();
   return rows.map((row) => `${row.operation.callId} ${row.state}`);

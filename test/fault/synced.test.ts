@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { type BaseCheckpointSaver, END, MessagesValue, START, StateGraph, StateSchema } from "@langchain/langgraph";
 import Database from "better-sqlite3";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { steadyMs } from "../../src/adapters/process/clock.js";
 import { openCheckpointer } from "../../src/adapters/sqlite/checkpointer.js";
 import { createSqliteLedger } from "../../src/adapters/sqlite/ledger.js";
 import type { Ledger } from "../../src/ledger/port.js";
@@ -45,7 +46,8 @@ function ownFile(name: string): Database.Database {
 
 /** A run that has ended is gone, whether or not it could say so. */
 const liveness = () => "gone" as const;
-const ownLedger = (db: Database.Database): Ledger => createSqliteLedger(db, { now: Date.now, liveness });
+const ownLedger = (db: Database.Database): Ledger =>
+  createSqliteLedger(db, { now: Date.now, steady: steadyMs, liveness });
 
 /** Commits to a file that wrote to any of some tables. What was there before the agent ran is not counted. */
 const of = (tables: readonly string[], file = "toolgate.sqlite") =>

@@ -13,6 +13,7 @@ import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { Command } from "@langchain/langgraph";
 import Database from "better-sqlite3";
+import { steadyMs } from "../../src/adapters/process/clock.js";
 import { createOwner } from "../../src/adapters/process/owner.js";
 import { createSqliteLedger } from "../../src/adapters/sqlite/ledger.js";
 import { SCHEMA_VERSION } from "../../src/adapters/sqlite/schema.js";
@@ -28,7 +29,7 @@ async function write(folder: string): Promise<Buffer> {
   const file = join(folder, "toolgate.sqlite");
   let clock = WRITTEN_AT;
   const now = () => ++clock;
-  const ledger = createSqliteLedger(file, { now, liveness: createOwner().liveness });
+  const ledger = createSqliteLedger(file, { now, steady: steadyMs, liveness: createOwner().liveness });
   const cut = { begin: false, settle: false };
   /** The run ends where the host would have died. */
   const cutOff = (at: keyof typeof cut) => {

@@ -8,6 +8,7 @@ import { Command } from "@langchain/langgraph";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { createMemoryLedger } from "../../src/adapters/memory/ledger.js";
+import { steadyMs, uptimeMs } from "../../src/adapters/process/clock.js";
 import { createOwner } from "../../src/adapters/process/owner.js";
 import type { Ledger } from "../../src/ledger/port.js";
 import type { Agent, Steps, Turn } from "../support/agent.js";
@@ -35,7 +36,7 @@ function start(steps: Steps, config: Record<string, unknown> = {}, more: object 
 
 /** A ledger in memory, with some of its methods in the test's hands. */
 function ledgerWith(change: (real: Ledger) => Partial<Ledger>, now: () => number = Date.now): Ledger {
-  const real = createMemoryLedger({ now, liveness: createOwner().liveness });
+  const real = createMemoryLedger({ now, steady: steadyMs, liveness: createOwner().liveness });
   return { ...real, ...change(real) };
 }
 
@@ -327,21 +328,18 @@ describe("failures and restarts", () => {
   });
 
   test("a write that was marked and then not sent is settled for good: a replay does not ask about it", async () => {
-    let skew = 0;
-    const now = () => Date.now() + skew;
-    const ledger = ledgerWith(
-      (real) => ({
-        begin: async (...args) => {
-          const begun = await real.begin(...args);
-          skew ||= 60_000; // the lease passes between the mark and the first send
-          return begun;
-        },
-      }),
-      now,
-    );
+    let slept = 0;
+    const ledger = ledgerWith((real) => ({
+      begin: async (...args) => {
+        const begun = await real.begin(...args);
+        slept ||= 60_000; // the machine sleeps, and the lease passes, between the mark and the first send
+        return begun;
+      },
+    }));
     const permissions = { allow: ["mcp__hostile__act"] };
     const steps = [{ calls: [act("a", "c1")] }, { calls: [act("b", "c2")] }, DONE, DONE];
-    const agent = await start(steps, { permissions }, { options: { ledger, now } });
+    const agent = await start(steps, { permissions }, { options: { ledger } });
+    Object.assign(agent.toolgate.host, { uptime: () => uptimeMs() + slept });
     await expect(agent.ask("go")).rejects.toMatchObject({ code: "already_running" }); // at `c2`: the lease has passed
     const turn = await agent.ask(undefined);
     expect(outcomes(turn)).toEqual(["c1 unavailable not_sent", "c2 ok success"]);

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { HumanMessage, RemoveMessage } from "@langchain/core/messages";
 import { Command, MemorySaver } from "@langchain/langgraph";
 import { describe, expect, test } from "vitest";
+import { steadyMs } from "../../src/adapters/process/clock.js";
 import { createOwner } from "../../src/adapters/process/owner.js";
 import { createSqliteLedger } from "../../src/adapters/sqlite/ledger.js";
 import type { Ledger } from "../../src/ledger/port.js";
@@ -190,7 +191,7 @@ describe("a yes given before the halt", () => {
     const judged = latch();
     const other = latch();
     const file = join(b.folder(), "store", "toolgate.sqlite");
-    const real = createSqliteLedger(file, { now: Date.now, liveness: createOwner().liveness });
+    const real = createSqliteLedger(file, { now: Date.now, steady: steadyMs, liveness: createOwner().liveness });
     let claims = 0;
     const claim: Ledger["claim"] = async (batch) => {
       claims += 1;

@@ -87,6 +87,31 @@ describe("one run a thread at a time (G6) (ledger-8)", () => {
     expect(b.log("effect")).toEqual([]);
   });
 
+  // A clock that was corrected by more than the lease ended a healthy run: it could neither send nor save any more.
+  test.each([3_600_000, -3_600_000])(
+    "a wall clock that is set by %i ms ends no run, and no turn for its budget (G6) (lease-5)",
+    async (ms) => {
+      let offMs = 0;
+      const set = tool(
+        async () => {
+          offMs += ms;
+          return "set";
+        },
+        { name: "set", description: "Sets the clock.", schema: z.object({}) },
+      );
+      const mcpServers = { hostile: b.server("hostile", {}) };
+      const agent = await b.start({
+        config: { mcpServers, permissions: { allow: ["set", "mcp__hostile__*"] } },
+        steps: [{ calls: [{ name: "set", args: {}, id: "c1" }] }, { calls: [act("a", "c2")] }, { say: "Done." }],
+        tools: [set],
+        options: { now: () => Date.now() + offMs },
+      } as never);
+      const turn = await agent.ask("go");
+      expect(turn.messages.at(-1)?.text).toBe("Done.");
+      expect(b.log("effect")).toHaveLength(1);
+    },
+  );
+
   test("as a part of another graph it takes no thread, and the claim still holds (held-4)", async () => {
     const agent = await start({ allow: ["mcp__hostile__*"] });
     const State = new StateSchema({ messages: MessagesValue });

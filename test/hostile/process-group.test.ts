@@ -12,7 +12,7 @@ import { StdioTransport } from "../../src/adapters/mcp/stdio.js";
 import { StdioServer } from "../../src/contracts/index.js";
 import { sourceFile } from "../support/compile.js";
 
-const hooks = { limitBytes: () => 1_000_000, onOversize: () => {} };
+const hooks = { limitBytes: () => 1_000_000, onOversize: () => {}, maySend: () => true };
 const folder = mkdtempSync(join(tmpdir(), "toolgate-group-"));
 afterEach(() => {
   vi.restoreAllMocks();

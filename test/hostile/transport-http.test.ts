@@ -256,6 +256,22 @@ test("one dead server does not stand in the way of a living one", async () => {
   expect([first.ok, second.ok]).toEqual([false, true]);
 });
 
+describe("a call whose time is over before its first byte", () => {
+  // The connection took its time, and a call went out after others had been told that it could not any more.
+  test("is asked for again when there is a connection for it, and not sent (http-5) (observe-3)", async () => {
+    const server = await world.startHttp({});
+    const connection = await connected(world.hub({ one: at(server.url) }), "one");
+    let asked = 0;
+    const { evidence } = connection.call(asks({ maySend: () => ++asked === 1 }));
+    const detail = "not permitted at the moment of sending";
+    expect(await evidence).toMatchObject({ attempted: false, refused: false, how: "error", detail });
+    expect(asked).toBe(2);
+    expect(posts("tools/call")).toEqual([]);
+    expect((await connection.call(asks()).evidence).how).toBe("response");
+    expect(posts("tools/call")).toHaveLength(1);
+  });
+});
+
 describe("the old `sse` transport", () => {
   const closing: (() => void)[] = [];
   afterEach(() => {

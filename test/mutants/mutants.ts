@@ -210,8 +210,22 @@ export const MUTANTS: readonly Mutant[] = [
   {
     ...SETTLE,
     name: "a person's word that it did not happen is taken while its sender may still get the answer",
-    find: 'if (type === "did_not_happen" && !ownerGone(row, tx))',
-    replace: 'if (type === "did_not_happen" && row.owner === undefined && !ownerGone(row, tx))',
+    find: 'if (type === "did_not_happen" && mayAct(row, tx))',
+    replace: 'if (type === "did_not_happen" && row.owner === undefined && mayAct(row, tx))',
+  },
+  {
+    ...LEDGER,
+    file: "src/ledger/transitions.ts",
+    name: "a lease of the same machine is counted on a clock that can be set",
+    find: "leaseSteady === undefined ? leaseUntil <= watch.now : leaseSteady <= watch.steady",
+    replace: "leaseUntil <= watch.now",
+  },
+  {
+    ...LEDGER,
+    file: "src/ledger/transitions.ts",
+    name: "a stopped process that was taken over is taken for one that cannot send any more",
+    find: "return row.actsUntil !== undefined && watch.steady < row.actsUntil;",
+    replace: "return !ownerGone(row, watch);",
   },
   {
     ...LEDGER,

@@ -3,6 +3,7 @@
 import pg from "pg";
 import { beforeEach, describe, expect, test } from "vitest";
 import { openPostgres } from "../../src/adapters/postgres/open.js";
+import { steadyMs } from "../../src/adapters/process/clock.js";
 import { createOwner } from "../../src/adapters/process/owner.js";
 import type { Ledger } from "../../src/ledger/port.js";
 import { type Agent, bench, type Steps, stdio, type Turn } from "../support/agent.js";
@@ -52,7 +53,7 @@ async function terminate(): Promise<number> {
 
 /** A ledger whose connections are all ended before each of its steps. */
 async function ending(steps: readonly (keyof Ledger)[]) {
-  const stores = openPostgres(url, { now: Date.now, liveness: createOwner().liveness });
+  const stores = openPostgres(url, { now: Date.now, steady: steadyMs, liveness: createOwner().liveness });
   const ledger = { ...stores.ledger };
   const ended: string[] = [];
   for (const name of steps) {

@@ -9,6 +9,7 @@ import type { SettledRow } from "../../src/contracts/index.js";
 import { outcomeOf } from "../../src/contracts/index.js";
 import { createToolgate } from "../../src/index.js";
 import {
+  ACTS,
   approve,
   askOne,
   batch,
@@ -69,7 +70,7 @@ async function life(host: PostgresHost, before: (step: string) => void): Promise
   const given = verdict(asked as NonNullable<typeof asked>, { at: host.clock.now });
   await step("answer", () => ledger.answer([{ verdict: given }]));
   await step("claim", () => ledger.claim(batch([save], { verdicts: [given] })));
-  await step("begin", () => ledger.begin(save.id, 1));
+  await step("begin", () => ledger.begin(save.id, 1, ACTS));
   await step("settle", () => ledger.settle({ operationId: save.id, fence: 1, outcome: OK, sent: true }));
   await step("leave", () => ledger.leave("t1", owner("a")));
   told.push(await ledger.row(save.id), await ledger.standing(query([])), await ledger.modelRequests("t1", "turn-1"));
@@ -132,7 +133,7 @@ describe("a connection that goes silent", () => {
     proxy.lose("silence", "SELECT stored");
     expect(await claimOne(host, operation())).toMatchObject({ kind: "claimed", fence: 1, attempt: 1, seq: 1 });
     proxy.lose("silence", "SELECT stored");
-    expect(await host.ledger.begin(operation().id, 1)).toMatchObject({ kind: "dispatching" });
+    expect(await host.ledger.begin(operation().id, 1, ACTS)).toMatchObject({ kind: "dispatching" });
     expect(proxy.lost).toBe(2);
     expect(await ask("SELECT state, seq::int FROM toolgate_operations")).toEqual([{ state: "dispatching", seq: 1 }]);
     expect(await ask("SELECT version::int FROM toolgate_threads")).toEqual([{ version: 3 }]);
@@ -219,7 +220,7 @@ describe("connections that the database ends", () => {
         const where = { threadId: `t${n}`, ledgerSeq: call };
         await propose(host, [save], where);
         expect(await claimOne(host, save, where)).toMatchObject({ kind: "claimed", fence: 1, attempt: 1 });
-        expect(await host.ledger.begin(save.id, 1)).toMatchObject({ kind: "dispatching" });
+        expect(await host.ledger.begin(save.id, 1, ACTS)).toMatchObject({ kind: "dispatching" });
         expect(await host.ledger.settle({ operationId: save.id, fence: 1, outcome: OK, sent: true })).toBe(true);
         done += 1;
         if (done % 8 === 0) await terminate();

@@ -2,7 +2,7 @@
 
 import { afterAll, afterEach, beforeAll } from "vitest";
 import { openPostgres, type PostgresOptions, type PostgresStores } from "../../src/adapters/postgres/open.js";
-import { START, type World } from "../conformance/ledger-world.js";
+import { BOOTED, START, type World } from "../conformance/ledger-world.js";
 import { onePostgres } from "../support/one-postgres.js";
 import { startPostgres, type TestPostgres } from "../support/postgres.js";
 
@@ -37,12 +37,14 @@ export function hosts({ own = false } = {}): Hosts {
     server,
     open(url, options = { clock: "host" }) {
       const clock = { now: START };
+      const steady = { now: BOOTED };
       const life: World["life"] = new Map();
       const deps: World["deps"] = {
         now: () => clock.now,
+        steady: () => steady.now,
         liveness: (of, id) => life.get(id) ?? life.get(of.instance) ?? "alive",
       };
-      const host = { ...openPostgres(url, deps, options), clock, life, deps };
+      const host = { ...openPostgres(url, deps, options), clock, steady, life, deps };
       opened.push(host);
       return host;
     },

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import { outcomeOf, ToolgateError } from "../../src/contracts/index.js";
-import { OK, operation, propose, query } from "../conformance/ledger-world.js";
+import { ACTS, OK, operation, propose, query } from "../conformance/ledger-world.js";
 import { hosts } from "./hosts.js";
 
 const at = hosts({ own: true });
@@ -38,7 +38,7 @@ describe.skipIf(process.env.DATABASE_URL)("a server that is killed (F05)", () =>
         const claim = { threadId: `t${n}`, turnId: "turn-1", scope: "local", proposalId: save.proposalId };
         await until(() => host.ledger.claim(batchOf(save, claim)));
         const row = await until(() => host.ledger.row(save.id));
-        const started = await until(() => host.ledger.begin(save.id, row?.fence ?? 0));
+        const started = await until(() => host.ledger.begin(save.id, row?.fence ?? 0, ACTS));
         if (started.kind === "dispatching") begun.set(save.id, (begun.get(save.id) ?? 0) + 1);
         await until(() =>
           host.ledger.settle({ operationId: save.id, fence: row?.fence ?? 0, outcome: OK, sent: true }),

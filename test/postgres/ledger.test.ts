@@ -13,7 +13,7 @@ const prepared = postgresWorlds({ prepared: true });
 ledgerSuite("Postgres ledger with prepared statements", prepared.ledger);
 
 sealSuite("Postgres ledger", async () => ({
-  store: await postgres.store({ now: () => START, liveness: () => "alive" }),
+  store: await postgres.store({ now: () => START, steady: () => 0, liveness: () => "alive" }),
   takeOut: async (id) => {
     await postgres.connection().query("DELETE FROM toolgate_operations WHERE id = $1", [key(id)]);
   },

@@ -13,10 +13,12 @@ import type { ModelRequestRecord } from "../../src/ledger/port.js";
 import type { Question, Store, Tables } from "../../src/ledger/tables.js";
 import { modelRequests, questionsAbout, rows } from "../conformance/ledger-values.js";
 import {
+  ACTS,
   approve,
   askOne,
   batch,
   claimOne,
+  LEASE,
   OK,
   operation,
   owner,
@@ -97,7 +99,7 @@ describe("migrations", () => {
     await host.ledger.claim(batch([save]));
     await ask(url, "INSERT INTO toolgate_migrations VALUES (3); UPDATE toolgate_threads SET version = version + 1");
     const refused = { code: "store_version", data: { version: 3, supported: 2 } };
-    await expect(host.ledger.begin(save.id, 1)).rejects.toMatchObject(refused);
+    await expect(host.ledger.begin(save.id, 1, ACTS)).rejects.toMatchObject(refused);
     await expect(host.ledger.enter("t2", owner("b"), 1_000)).rejects.toMatchObject(refused);
     expect(await ask(url, "SELECT state FROM toolgate_operations")).toEqual([{ state: "claimed" }]);
   });
@@ -414,7 +416,7 @@ describe("hosts that meet", () => {
     const claim = await claimOne(host, second, { threadId: "t2", haltScope: "server", owner: owner("b") });
     expect(claim).toMatchObject({ kind: "claimed", fence: 1 });
     armed = true;
-    expect((await host.ledger.begin(second.id, 1)).kind).toBe("halted");
+    expect((await host.ledger.begin(second.id, 1, ACTS)).kind).toBe("halted");
     expect(armed).toBe(false);
   });
 
@@ -425,9 +427,9 @@ describe("hosts that meet", () => {
     await claimOne(a, save, { owner: owner("a") });
     b.life.set("a", "gone");
     expect(await claimOne(b, save, { owner: owner("b") })).toMatchObject({ kind: "claimed", fence: 2 });
-    expect(await a.ledger.begin(save.id, 1)).toEqual({ kind: "lost" });
+    expect(await a.ledger.begin(save.id, 1, ACTS)).toEqual({ kind: "lost" });
     expect(await a.ledger.settle({ operationId: save.id, fence: 1, outcome: OK, sent: true })).toBe(false);
-    expect(await b.ledger.begin(save.id, 2)).toMatchObject({ kind: "dispatching" });
+    expect(await b.ledger.begin(save.id, 2, ACTS)).toMatchObject({ kind: "dispatching" });
     expect(await a.ledger.renew(owner("a"), 15_000)).toBe(false);
     expect(await b.ledger.renew(owner("b"), 15_000)).toBe(true);
   });
@@ -520,7 +522,7 @@ describe("the database's clock", () => {
     await claimOne(a, operation());
     const { createdAt } = await rowOf(a, operation());
     await turn(HOUR);
-    const begun = await a.ledger.begin(operation().id, 1); // on an image kept since the claim
+    const begun = await a.ledger.begin(operation().id, 1, ACTS); // on an image kept since the claim
     expect(begun.kind === "dispatching" && begun.sentAt - createdAt).toBeGreaterThanOrEqual(HOUR);
   });
 
@@ -537,7 +539,7 @@ describe("the database's clock", () => {
     expect((await claimOne(b, operation(), { owner: owner("b") })).kind).toBe("busy");
     await turn(30_000);
     expect(await claimOne(b, operation(), { owner: owner("b") })).toMatchObject({ kind: "claimed", fence: 2 });
-    expect(await a.ledger.begin(operation().id, 1)).toEqual({ kind: "lost" });
+    expect(await a.ledger.begin(operation().id, 1, ACTS)).toEqual({ kind: "lost" });
   });
 
   // The wall clock was set back, and what depended on its order or on a lifetime went wrong.
@@ -557,6 +559,25 @@ describe("the database's clock", () => {
 describe("cost", () => {
   const isWrite = (text: string) => text.includes("SELECT stored");
 
+  it("what an older version stored has no steady reading: the store's clock decides (transition-3)", async () => {
+    const url = await fresh();
+    const host = at.open(url);
+    const [save, by] = [operation(), { by: "someone" }];
+    await host.ledger.enter("t1", owner("a"), LEASE);
+    await send(host, save);
+    await ask(url, "UPDATE toolgate_threads SET holder_steady = NULL");
+    await ask(url, "UPDATE toolgate_operations SET lease_steady = NULL, body = (body::jsonb - 'actsUntil')::text");
+    const later = at.open(url); // keeps no image of the thread
+    later.life.set("a", "here");
+    later.steady.now += 3_600_000;
+    later.clock.now += LEASE - 1;
+    expect(await later.ledger.enter("t1", owner("b"), LEASE)).toMatchObject({ kind: "busy" });
+    expect(await later.ledger.resolve(save.id, "did_not_happen", by)).toMatchObject({ kind: "owner_alive" });
+    later.clock.now += 1;
+    expect(await later.ledger.enter("t1", owner("b"), LEASE)).toEqual({ kind: "entered" });
+    expect(await later.ledger.resolve(save.id, "did_not_happen", by)).toMatchObject({ kind: "resolved" });
+  });
+
   it("a call is four statements that write, each its own transaction, and two that read", async () => {
     const heard: string[] = [];
     const host = at.open(await fresh(), { clock: "host", heard: (text) => heard.push(text) });
@@ -564,7 +585,7 @@ describe("cost", () => {
     const steps: [string, () => Promise<unknown>][] = [
       ["propose", () => propose(host, [operation()])],
       ["claim", () => claimOne(host, operation())],
-      ["begin", () => host.ledger.begin(operation().id, 1)],
+      ["begin", () => host.ledger.begin(operation().id, 1, ACTS)],
       ["settle", () => host.ledger.settle({ operationId: operation().id, fence: 1, outcome: OK, sent: true })],
     ];
     const counts: [string, number, number][] = [];
@@ -680,8 +701,8 @@ describe("cost", () => {
     await ledger.standing(query([save], { haltScope: "server" }));
     await ledger.claim(batch([save, load], { verdicts: [given] }));
     await ledger.claim(batch([operation({ proposalId: "p3" })], { threadId: "t3", haltScope: "server", scope: "s" }));
-    await ledger.begin(operation({ proposalId: "p3" }).id, 1);
-    await ledger.begin(save.id, 1);
+    await ledger.begin(operation({ proposalId: "p3" }).id, 1, ACTS);
+    await ledger.begin(save.id, 1, ACTS);
     await ledger.renew(owner("a"), 15_000);
     await ledger.settle({ operationId: save.id, fence: 1, outcome: UNKNOWN, sent: true });
     await ledger.settleLate({ operationId: save.id, fence: 1, outcome: UNKNOWN, sent: true });

@@ -12,6 +12,7 @@
 //   simulated-7. Unknown is said where evidence is missing, and nowhere else.
 //   simulated-8. Each call has exactly one tool message, directly behind its AI message, and it says what the ledger
 //                says.
+//   simulated-9. A write is not sent once a person's `did_not_happen`, or a server's, was taken.
 
 import type { AIMessage, BaseMessage, ToolMessage } from "@langchain/core/messages";
 import type { OperationRow } from "../../src/contracts/index.js";
@@ -35,6 +36,9 @@ export async function checkSend(world: World, ledger: SharedLedger, send: Send):
     violate(facts, "not dispatching at the send", `${name} is ${row?.state ?? "in no row"} as it is sent`); // simulated-3
     if (row === undefined) return;
   }
+  const reason = outcomeOf(row)?.reason;
+  if (reason === "resolved" || reason === "read_back")
+    violate(facts, "send after a person's word", `${name} is sent, and ${outcomeOf(row)?.message}`); // simulated-9
   const allowed = send.tool.decision === "allow" && made(world, send);
   const approval = approvalOf(world, send, row, allowed);
   if (!approval && !allowed) violate(facts, "effect without approval", `${name} is sent and nobody allowed it`); // simulated-2

@@ -51,7 +51,7 @@ export function draw(seed: number): Plan {
   const random = randomOf(seed, "plan");
   const tools = toolsOf(random);
   const count = 1 + random.int(3);
-  return {
+  const plan: Plan = {
     seed,
     hosts: hostsOf(random),
     haltScope: random.chance(0.15) ? "server" : "thread",
@@ -65,6 +65,20 @@ export function draw(seed: number): Plan {
     words: list(4, () => random.pick(WORDS)),
     moves: list(random.chance(0.4) ? 0 : 1 + random.int(2), () => moveOf(random)),
     faults: list(random.int(5), () => faultOf(random)),
+  };
+  return random.chance(0.08) ? stoppedBesideAnotherClock(plan, random) : plan;
+}
+
+/** Hosts of one machine, one with another time than the others, and one of them is stopped just before a send. */
+function stoppedBesideAnotherClock(plan: Plan, random: Random): Plan {
+  const off = random.pick([HOUR, HOUR, -HOUR]);
+  const ms = random.pick([3_000, 14_000, 14_000, 40_000]);
+  const at = { port: "ledger.begin", nth: 1 + random.int(2) };
+  return {
+    ...plan,
+    hosts: list(2 + random.int(2), (index) => ({ machine: "here", offMs: index === 0 ? 0 : off })),
+    words: plan.words.map(() => random.pick(["truth", "outside"])),
+    faults: [{ kind: "pause", at, when: "after", ms }],
   };
 }
 

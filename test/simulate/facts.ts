@@ -37,6 +37,7 @@ export const VIOLATIONS = [
   "double send",
   "effect without approval",
   "not dispatching at the send",
+  "send after a person's word",
   "repeat without a person",
   "send while halted",
   "approval expired at the claim",

@@ -88,6 +88,7 @@ export function startHost(world: World, process: Process, shared: Shared, config
     identify: () => "someone",
     now: process.now,
     steady: process.steady,
+    uptime: process.steady,
     newId: () => world.newId("id"),
     every: (ms: number, tick: () => void) => {
       let ticket = process.wake(ms, again);

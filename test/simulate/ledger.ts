@@ -1,14 +1,17 @@
 // Ledger: the real rules over the memory store, one for all hosts, each coming to it through its own port, with its own
 // clock and its own eyes. After every call that can change something the rows are looked at.
+//
+// Hosts of one machine share a store that has no clock: whoever asks brings the time of its own wall clock, which may be off,
+// and the machine's steady clock, which is everybody's. A store of hosts on several machines is a database with its own clock.
 
 import { createMemoryLedger } from "../../src/adapters/memory/ledger.js";
 import type { OperationRow, Owner } from "../../src/contracts/index.js";
 import { outcomeOf } from "../../src/contracts/index.js";
-import type { ClaimBatch, ClaimResult, Ledger, Settlement } from "../../src/ledger/port.js";
+import type { ClaimBatch, ClaimResult, Ledger, OwnerLiveness, Settlement } from "../../src/ledger/port.js";
 import { violate } from "./facts.js";
-import type { Process, World } from "./world.js";
+import { type Process, START, type World } from "./world.js";
 
-export type Liveness = (eyes: Process, owner: Owner, key: string) => "alive" | "gone" | "unknown";
+export type Liveness = (eyes: Process, owner: Owner, key: string) => ReturnType<OwnerLiveness>;
 
 /** Puts a broken ledger in the place of the right one, to see that it is found out. */
 export type Breaks = (ledger: Ledger) => Ledger;
@@ -44,8 +47,13 @@ export function createSharedLedger(
 ): SharedLedger {
   let eyes: Process | undefined;
   let last = 0;
+  const isDatabase = new Set(world.plan.hosts.map(({ machine }) => machine)).size > 1;
   const real = createMemoryLedger({
-    now: () => (last = eyes?.now() ?? last),
+    now: () => {
+      last = isDatabase ? START + Math.floor(world.timeline.now) : (eyes?.now() ?? last);
+      return last;
+    },
+    steady: () => eyes?.steady() ?? 0,
     liveness: (owner, key) => (eyes ? liveness(eyes, owner, key) : "unknown"),
   });
   const ledger = breaks(real);

@@ -44,6 +44,11 @@ export const MUTANTS: readonly Mutant[] = [
     kinds: ["wrong outcome", "false ok"],
   },
   {
+    name: "a host that counts the leases of its own machine on a clock that can be set",
+    broken: { life: (right) => (right === "here" ? "unknown" : right) },
+    kinds: ["not dispatching at the send", "send after a person's word"],
+  },
+  {
     name: "a client that sends every request twice",
     broken: { servers: (servers) => resending(servers, () => true) },
     kinds: ["double send"],
@@ -79,15 +84,16 @@ function claimAll(right: Ledger["claim"]): Ledger["claim"] {
 }
 
 function beginningLate(ledger: Ledger): Ledger {
-  const begun = new Map<string, number>();
+  const begun = new Map<string, readonly [fence: number, actsMs: number]>();
   return changed(ledger, {
-    begin: () => async (operationId, fence) => {
-      begun.set(operationId, fence);
+    begin: () => async (operationId, fence, actsMs) => {
+      begun.set(operationId, [fence, actsMs]);
       return { kind: "dispatching", sentAt: 0 };
     },
     settle: (right) => async (settlement) => {
       const { operationId } = settlement;
-      if (begun.has(operationId)) await ledger.begin(operationId, begun.get(operationId) as number);
+      const given = begun.get(operationId);
+      if (given) await ledger.begin(operationId, ...given);
       return right(settlement);
     },
   });

@@ -7,7 +7,7 @@ import { checkMessages, checkRows, checkSend } from "./check.js";
 import { drive } from "./drive.js";
 import { type Facts, type Violation, violate } from "./facts.js";
 import type { Shared } from "./host.js";
-import { type Breaks, createSharedLedger } from "./ledger.js";
+import { type Breaks, createSharedLedger, type Liveness } from "./ledger.js";
 import type { Plan } from "./plan.js";
 import { createSaver } from "./saver.js";
 import { createServer } from "./server.js";
@@ -16,6 +16,8 @@ import { createWorld } from "./world.js";
 
 /** Broken parts, to see that the simulator finds them out. */
 export interface Broken {
+  /** What a host believes of the owner of a row. */
+  readonly life?: (right: ReturnType<Liveness>) => ReturnType<Liveness>;
   readonly ledger?: Breaks;
   readonly servers?: (servers: Servers) => Servers;
 }
@@ -34,16 +36,18 @@ export async function runPlan(plan: Plan, broken: Broken = {}): Promise<Ran> {
   const threads = ["t1"];
   const ledger = createSharedLedger(
     world,
-    (eyes, owner, key) => {
-      if (owner.machine !== eyes.machine) return "unknown";
-      const other = cast.processes.get(owner.pid);
-      if (other === undefined || other.process.crashed) return "gone";
-      if (other.process !== eyes) return "unknown";
-      return other.holds(owner.instance, key) ? "alive" : "gone";
-    },
+    (eyes, owner, key) => life(eyes, owner, key),
     () => threads,
     broken.ledger,
   );
+  const right: Liveness = (eyes, owner, key) => {
+    if (owner.machine !== eyes.machine) return "unknown";
+    const other = cast.processes.get(owner.pid);
+    if (other === undefined || other.process.crashed) return "gone";
+    if (other.process !== eyes) return "here";
+    return other.holds(owner.instance, key) ? "alive" : "gone";
+  };
+  const life: Liveness = (...of) => broken.life?.(right(...of)) ?? right(...of);
   const shared: Shared = {
     ledger,
     saver: createSaver(),

@@ -4,13 +4,14 @@
 //   http-2. One call makes one POST. A second one is refused.
 //   http-3. A body is read up to the limit of the requests that wait for it, whether it is JSON or an event stream.
 //   http-4. Status and network failures are recorded for the pending request whose POST this is, and for no other.
+//   http-5. Whether the request may be sent is asked when there is a connection for it, just before its first byte.
 
 import { isObject } from "../../contracts/index.js";
 import { refusesToken } from "./challenge.js";
 import { watchEvents } from "./event-stream.js";
 import { networkFailure } from "./network.js";
 import type { Observer } from "./observed-transport.js";
-import { DROPPED, type PendingRequest, RefusedResend } from "./pending-request.js";
+import { DROPPED, NOT_PERMITTED, NothingSent, type PendingRequest, RefusedResend } from "./pending-request.js";
 import { messageOf } from "./problem.js";
 
 /** How much of an error page is read to find a JSON-RPC error in it. */
@@ -33,8 +34,10 @@ export function observedFetch(observer: Observer, hooks: HttpHooks): Fetch {
     const weAborted = () => init?.signal?.aborted === true;
     let response: Response;
     try {
-      response = await fetch(url, { ...(pending === undefined ? init : once(init)), redirect: "manual" }); // http-1, http-2
+      const own = pending === undefined ? init : once(init, pending);
+      response = await fetch(url, { ...own, redirect: "manual" }); // http-1, http-2
     } catch (error) {
+      if (pending?.withheld) throw new NothingSent(NOT_PERMITTED);
       if (!weAborted()) failed(error, pending, hooks);
       throw error;
     }
@@ -52,19 +55,26 @@ export function observedFetch(observer: Observer, hooks: HttpHooks): Fetch {
 
 /**
  * The same request with a body that cannot be sent a second time: the fetch standard sends a request again by itself after
- * 421, where its body can be read again (Fetch, "HTTP-network-or-cache fetch").
+ * 421, where its body can be read again (Fetch, "HTTP-network-or-cache fetch"). The body begins with an empty part, which
+ * `fetch` takes ahead of the connection; it asks for the next one when it writes, and writes the headers with it. (http-5)
  */
-function once(init: RequestInit | undefined): RequestInit {
+function once(init: RequestInit | undefined, pending: PendingRequest): RequestInit {
   if (typeof init?.body !== "string") return init ?? {};
   const bytes = new TextEncoder().encode(init.body);
   const headers = new Headers(init.headers);
   headers.set("content-length", String(bytes.byteLength));
-  const body = new ReadableStream<Uint8Array>({
-    start(controller) {
-      controller.enqueue(bytes);
-      controller.close();
+  const parts = [new Uint8Array(0), bytes];
+  const body = new ReadableStream<Uint8Array>(
+    {
+      pull(controller) {
+        const part = parts.shift();
+        if (part === bytes && !pending.mayStillSend()) controller.error(new NothingSent(NOT_PERMITTED));
+        else if (part !== undefined) controller.enqueue(part);
+        if (part === bytes && !pending.withheld) controller.close();
+      },
     },
-  });
+    { highWaterMark: 0 },
+  );
   return { ...init, headers, body, duplex: "half" } as RequestInit;
 }
 

@@ -7,7 +7,8 @@
 //   observe-1. One call sends at most one request: a second send under one pending request is refused.
 //   observe-2. toolgate keeps the raw response. The SDK is handed an empty one under the same id, so that it has nothing to
 //              validate, lose, change or send again.
-//   observe-3. `maySend` is asked in the same tick in which the transport is told to send.
+//   observe-3. `maySend` is asked in the same tick in which the transport is told to send. A transport that must wait before it
+//              can send (for a connection, or for what was written before) asks once more, just before the first byte.
 //   observe-4. An answer belongs to a request by the type and the value of its id (JSON-RPC 2.0, section 5). One whose id only
 //              looks like that of a call goes nowhere: the SDK would take it for the call's.
 
@@ -15,7 +16,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import type { Transport } from "@modelcontextprotocol/client";
 import { isObject } from "../../contracts/index.js";
 import { rawLimit } from "./measure.js";
-import { DROPPED, NothingSent, type PendingRequest, RefusedResend } from "./pending-request.js";
+import { DROPPED, NOT_PERMITTED, NothingSent, type PendingRequest, RefusedResend } from "./pending-request.js";
 
 type Message = Readonly<Record<string, unknown>>;
 
@@ -77,13 +78,14 @@ export class Observer {
         pending.note(refusal.message);
         throw refusal;
       }
-      if (!permits(pending.maySend)) throw new NothingSent("not permitted at the moment of sending"); // observe-3
+      if (!pending.mayStillSend()) throw new NothingSent(NOT_PERMITTED); // observe-3
       pending.attempted = true;
       this.#pending.set(id, pending);
       try {
         await sending.run(pending, () => send(message, sendOptions));
       } catch (error) {
-        if (error instanceof NothingSent || (options.posts && pending.posts === 0)) pending.attempted = false;
+        if (error instanceof NothingSent || pending.withheld || (options.posts && pending.posts === 0))
+          pending.attempted = false;
         throw error;
       }
     };
@@ -140,15 +142,6 @@ export class Observer {
   #looksPending(id: unknown): boolean {
     if (typeof id === "number" || id === null) return false;
     return typeof id !== "string" || [...this.#pending.keys()].some((own) => Number(own) === Number(id));
-  }
-}
-
-/** A callback that throws has not permitted anything. */
-function permits(maySend: () => boolean): boolean {
-  try {
-    return maySend() === true;
-  } catch {
-    return false;
   }
 }
 

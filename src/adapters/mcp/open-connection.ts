@@ -145,6 +145,7 @@ class Attempt {
     return new StdioTransport(config, {
       limitBytes: () => this.#observer.limitBytes(),
       onOversize: (id, bytes) => this.#observer.oversize(id, bytes),
+      maySend: () => this.#observer.sending()?.mayStillSend() ?? true,
     });
   }
 

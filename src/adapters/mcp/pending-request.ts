@@ -24,6 +24,9 @@ export class RefusedResend extends Error {
   }
 }
 
+/** Why nothing was sent where `maySend` said no. */
+export const NOT_PERMITTED = "not permitted at the moment of sending";
+
 /** Thrown by a sender that is certain that no byte was sent. */
 export class NothingSent extends Error {
   constructor(message: string) {
@@ -34,7 +37,7 @@ export class NothingSent extends Error {
 
 export class PendingRequest {
   readonly maxBytes: number;
-  readonly maySend: () => boolean;
+  readonly #maySend: () => boolean;
   /** Resolves when the request has ended. */
   readonly ended: Promise<void>;
   /** Sends asked of the transport, and HTTP requests made of them. */
@@ -42,6 +45,8 @@ export class PendingRequest {
   posts = 0;
   attempted = false;
   refused = false;
+  /** It was not permitted any more when its first byte was to leave. */
+  withheld = false;
   listening = true;
   end: PendingEnd | undefined;
   #httpStatus: number | undefined;
@@ -54,10 +59,19 @@ export class PendingRequest {
 
   constructor(maxBytes: number, maySend: () => boolean) {
     this.maxBytes = maxBytes;
-    this.maySend = maySend;
+    this.#maySend = maySend;
     this.ended = new Promise((resolve) => {
       this.#resolveEnded = resolve;
     });
+  }
+
+  /** Asked just before the first byte. A callback that throws has not permitted anything. */
+  mayStillSend(): boolean {
+    try {
+      if (this.#maySend() === true) return true;
+    } catch {}
+    this.withheld = true;
+    return false;
   }
 
   /** The answer, as it came. */

@@ -12,6 +12,8 @@
 //   stdio-6. A process that cannot be started is reported by `start()` as a `ServerProblem`, and nothing is thrown later.
 //   stdio-7. A message that its reader cannot take is dropped, and `onerror` is told: an error thrown there would end this
 //            process.
+//   stdio-8. One message is written at a time. What has to wait for the one before it is asked for once more when its turn comes,
+//            just before its first byte: a server that reads nothing may keep it waiting for as long as it likes.
 
 import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
@@ -19,7 +21,7 @@ import { getDefaultEnvironment } from "@modelcontextprotocol/client/stdio";
 import type { StdioServer } from "../../contracts/index.js";
 import { type EndTimes, endGroup, guard } from "./group.js";
 import { LineReader } from "./lines.js";
-import { NothingSent } from "./pending-request.js";
+import { NOT_PERMITTED, NothingSent } from "./pending-request.js";
 import { precheck } from "./precheck.js";
 import { messageOf, ServerProblem } from "./problem.js";
 import { Ring } from "./ring.js";
@@ -33,6 +35,8 @@ const END_TIMES: EndTimes = { eofMs: 1_000, termMs: 1_000 };
 export interface StdioHooks {
   readonly limitBytes: () => number;
   readonly onOversize: (id: string | number, bytes: number) => void;
+  /** Whether the message that is being sent may still be sent. */
+  readonly maySend: () => boolean;
 }
 
 /** A process that was started, with all its pipes. */
@@ -43,6 +47,7 @@ export class StdioTransport implements Transport {
   onclose?: Transport["onclose"];
   onerror?: Transport["onerror"];
   readonly #config: StdioServer;
+  readonly #maySend: StdioHooks["maySend"];
   readonly #lines: LineReader;
   readonly #ring = new Ring();
   #started = false;
@@ -52,10 +57,12 @@ export class StdioTransport implements Transport {
   #died = false;
   #ending: Promise<void> | undefined;
   #notice: () => void = () => {};
+  #writing: Promise<unknown> | undefined;
   readonly #noticed: Promise<void>;
 
   constructor(config: StdioServer, hooks: StdioHooks) {
     this.#config = config;
+    this.#maySend = hooks.maySend;
     this.#noticed = new Promise((resolve) => {
       this.#notice = resolve;
     });
@@ -114,18 +121,27 @@ export class StdioTransport implements Transport {
   }
 
   async send(message: JSONRPCMessage): Promise<void> {
-    const stdin = this.#child?.stdin;
-    const gone = stdin === undefined || this.#closed || this.#exit !== undefined || !stdin.writable;
-    const failure = gone
-      ? new NothingSent("the process is gone")
-      : await new Promise<Error | null | undefined>((resolve) => {
-          stdin.write(`${JSON.stringify(message)}\n`, resolve);
-        });
+    const write = () => this.#write(message);
+    const written = this.#writing === undefined ? write() : this.#writing.then(write); // stdio-8
+    this.#writing = written;
+    const failure = await written;
+    if (this.#writing === written) this.#writing = undefined;
     if (!failure) return;
     // A broken pipe is noticed before the end of the process that broke it. The sender is told once that end is known,
     // because how the process ended says more than an EPIPE does.
     await Promise.race([this.#noticed, pause(NOTICE_MS)]);
     throw failure;
+  }
+
+  /** Never rejects. */
+  async #write(message: JSONRPCMessage): Promise<Error | null | undefined> {
+    const stdin = this.#child?.stdin;
+    const gone = stdin === undefined || this.#closed || this.#exit !== undefined || !stdin.writable;
+    if (gone) return new NothingSent("the process is gone");
+    if (!this.#maySend()) return new NothingSent(NOT_PERMITTED);
+    return new Promise((resolve) => {
+      stdin.write(`${JSON.stringify(message)}\n`, resolve);
+    });
   }
 
   close(): Promise<void> {

@@ -22,6 +22,7 @@ import { factsOf } from "../../ledger/sealing.js";
 import {
   type Acceptance,
   type Holder,
+  type LeaseEnd,
   NO_TURN,
   type Question,
   type QuestionTables,
@@ -74,11 +75,11 @@ class Kept {
   }
 
   /** Extends the leases of an owner; false where it holds nothing. */
-  renew(owner: Owner, leaseUntil: number): boolean {
+  renew(owner: Owner, lease: LeaseEnd): boolean {
     const rows = [...this.rows.values()].filter(isInHand).filter((row) => sameOwner(row.owner, owner));
-    for (const row of rows) this.rows.set(row.operation.id, { ...row, leaseUntil });
+    for (const row of rows) this.rows.set(row.operation.id, copy({ ...row, ...lease }));
     const threads = [...this.threads.values()].filter(({ holder }) => sameOwner(holder?.owner, owner));
-    for (const thread of threads) thread.holder = copy({ owner, leaseUntil });
+    for (const thread of threads) thread.holder = copy({ owner, ...lease });
     return rows.length + threads.length > 0;
   }
 
@@ -190,7 +191,7 @@ function rowTables(kept: Kept): RowTables {
       kept.haltScopes.set(operationId, scope);
     },
     inHand: (threadId) => of(threadId).filter(isInHand).map(copy),
-    renew: (owner, leaseUntil) => kept.renew(owner, leaseUntil),
+    renew: (owner, lease) => kept.renew(owner, lease),
     rejectedByPerson: (threadId, turnId) => of(threadId, turnId).filter(isRejectedByPerson).map(copy),
     seals: (threadId) => ({
       rows: of(threadId).map(factsOf),

@@ -8,7 +8,7 @@ import type { Digest, Owner, ToolSnapshot } from "../../contracts/index.js";
 import { sameOwner } from "../../contracts/index.js";
 import type { Moment } from "../../ledger/clock.js";
 import type { ModelRequestRecord } from "../../ledger/port.js";
-import type { Holder, ReadSet, Tables, TurnCounters } from "../../ledger/tables.js";
+import type { Holder, LeaseEnd, ReadSet, Tables, TurnCounters } from "../../ledger/tables.js";
 import { within } from "../../ledger/within.js";
 import { identicalKey } from "./keys.js";
 import { loaded } from "./loaded.js";
@@ -52,7 +52,7 @@ export interface Image {
   /** Epoch milliseconds of the database, as far as this process can tell. */
   now(): number;
   /** What a heartbeat stored in the meantime. */
-  renewed(owner: Owner, leaseUntil: number): void;
+  renewed(owner: Owner, lease: LeaseEnd): void;
   /** The tables for one rule with this read-set, and the record of what it changes. */
   record(readSet: ReadSet): { readonly tables: Tables; readonly changes: Changes };
   /** Whether it holds all that a read-set names. */
@@ -73,10 +73,10 @@ export function imageOf(readSet: ReadSet, parts: readonly Part[], hostClock: boo
     unknownEverywhere: everywhere ? memory.unknownWrites().map((row) => row.operation.id) : undefined,
     clock,
     now,
-    renewed: (owner, leaseUntil) => {
-      memory.renew(owner, leaseUntil);
+    renewed: (owner, lease) => {
+      memory.renew(owner, lease);
       for (const header of headers.values()) {
-        if (header.holder && sameOwner(header.holder.owner, owner)) header.holder = { owner, leaseUntil };
+        if (header.holder && sameOwner(header.holder.owner, owner)) header.holder = { owner, ...lease };
       }
     },
     record: (of) => {

@@ -5,7 +5,7 @@ import type { OperationRow, Owner, Proposal, ToolSnapshot } from "../../contract
 import type { Moment } from "../../ledger/clock.js";
 import type { ModelRequestRecord } from "../../ledger/port.js";
 import { factsOf } from "../../ledger/sealing.js";
-import type { Question, ReadSet, SealedFacts, StoreCard, Tables, TurnCounters } from "../../ledger/tables.js";
+import type { LeaseEnd, Question, ReadSet, SealedFacts, StoreCard, Tables, TurnCounters } from "../../ledger/tables.js";
 import { type MemoryTables, memoryTables } from "../memory/tables.js";
 import type { Header } from "./image.js";
 import { identicalKey, key } from "./keys.js";
@@ -133,17 +133,21 @@ function newHeader(): Header {
 }
 
 function headerOf({ extra: owner, data }: Part): Header {
-  const { version, lastAt, lastSeq, recent, until, ...said } = data as unknown as Header & { until: number };
+  const { version, lastAt, lastSeq, recent, until, steady, ...said } = data as unknown as Header & StoredLease;
   const [head, accepted] = [said.head ?? undefined, said.accepted ?? undefined]; // null where there is none
   const forgotten = said.forgotten ?? undefined;
-  const holder = owner === null ? undefined : { owner: JSON.parse(owner) as Owner, leaseUntil: until };
+  const holder = owner === null ? undefined : { owner: JSON.parse(owner) as Owner, ...leaseEnd(until, steady) };
   return { version, lastAt, lastSeq, recent, holder, head, accepted, forgotten };
 }
 
 function rowOf({ body, extra: given, data }: Part): OperationRow {
   const row = JSON.parse(body) as OperationRow;
   const args = JSON.parse(given as string) as OperationRow["operation"]["arguments"];
-  const lease = data.lease === null ? {} : { leaseUntil: data.lease as number };
+  const { lease: until, steady } = data as { lease: number | null; steady: number | null };
+  const lease = {
+    ...(until === null ? {} : { leaseUntil: until }),
+    ...(steady === null ? {} : { leaseSteady: steady }),
+  };
   return { ...row, ...lease, operation: { ...row.operation, arguments: args } } as OperationRow;
 }
 
@@ -156,6 +160,16 @@ function sealedFactsOf(row: OperationRow, columns: Part["data"]): SealedFacts {
     ...{ identical: identicalKey(row.operation), state, effect, status, reason, seq },
   };
   return Object.entries(own).every(([name, value]) => columns[name] === value) ? facts : { ...facts, seal: null };
+}
+
+interface StoredLease {
+  readonly until: number;
+  readonly steady: number | null;
+}
+
+/** What an older version stored has no steady reading. */
+function leaseEnd(leaseUntil: number, leaseSteady: number | null): LeaseEnd {
+  return { leaseUntil, ...(leaseSteady === null ? {} : { leaseSteady }) };
 }
 
 function requestOf({ body, extra: proposal, data }: Part): ModelRequestRecord {

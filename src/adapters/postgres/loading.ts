@@ -138,13 +138,13 @@ function now(): string {
 }
 
 function headers(where: string): string {
-  const data = `json_build_object('version', version, 'recent', recent, 'lastAt', last_at, 'lastSeq', last_seq, 'until', holder_until,
-     'head', head, 'accepted', accepted, 'forgotten', forgotten)`;
+  const data = `json_build_object('version', version, 'recent', recent, 'lastAt', last_at, 'lastSeq', last_seq,
+    'until', holder_until, 'steady', holder_steady, 'head', head, 'accepted', accepted, 'forgotten', forgotten)`;
   return `${part("thread", { n: "n", body: "key", extra: "holder", data })} FROM toolgate_threads WHERE ${where}`;
 }
 
 function rows(where: string): string {
-  const data = "json_build_object('halt', halt_scope, 'lease', lease_until)";
+  const data = "json_build_object('halt', halt_scope, 'lease', lease_until, 'steady', lease_steady)";
   return `${part("row", { n: "n", body: "body", extra: "arguments", data })} FROM toolgate_operations WHERE ${where}`;
 }
 

@@ -3,7 +3,7 @@
 // when it is stored.
 
 import type { Digest, Owner } from "../../contracts/index.js";
-import type { ReadSet } from "../../ledger/tables.js";
+import type { LeaseEnd, ReadSet } from "../../ledger/tables.js";
 import type { Image } from "./image.js";
 import { key, ownerKey } from "./keys.js";
 
@@ -58,13 +58,13 @@ export class Memo {
   }
 
   /** A heartbeat wrote these threads, by their keys, and made these versions of them. */
-  renewed(owner: Owner, leaseUntil: number, versions: ReadonlyMap<string, number>): void {
+  renewed(owner: Owner, lease: LeaseEnd, versions: ReadonlyMap<string, number>): void {
     for (const [threadId, image] of this.images) {
       const version = versions.get(key(threadId));
       const header = image.headers.get(threadId);
       if (version === undefined || header?.version !== version - 1) continue;
       header.version = version;
-      image.renewed(owner, leaseUntil);
+      image.renewed(owner, lease);
     }
   }
 }

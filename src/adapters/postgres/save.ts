@@ -30,18 +30,20 @@ const HELD = `held AS MATERIALIZED (
   WHERE threads.thread = ANY(ARRAY(SELECT thread FROM t)) ORDER BY threads.thread FOR UPDATE OF threads)`;
 
 const THREADS = `t AS MATERIALIZED (SELECT * FROM json_to_recordset($1::json) AS t(thread text, key text, version bigint,
-  last_at float8, last_seq bigint, holder text, holder_key text, holder_until float8, head text, accepted text, forgotten float8))`;
+  last_at float8, last_seq bigint, holder text, holder_key text, holder_until float8, holder_steady float8, head text,
+  accepted text, forgotten float8))`;
 
 const THREADS_CHANGED = `threads_changed AS (UPDATE toolgate_threads threads SET version = threads.version + 1,
   recent = (threads.recent || $2::text)[greatest(1, cardinality(threads.recent) - ${KEPT - 2}):], last_at = t.last_at,
   last_seq = t.last_seq, holder = t.holder, holder_key = t.holder_key, holder_until = t.holder_until,
-  head = t.head, accepted = t.accepted, forgotten = t.forgotten
+  holder_steady = t.holder_steady, head = t.head, accepted = t.accepted, forgotten = t.forgotten
   FROM t, go
   WHERE threads.thread = t.thread AND t.version > 0 AND threads.thread = ANY(ARRAY(SELECT thread FROM t)))`;
 
 const THREADS_NEW = `threads_new AS (INSERT INTO toolgate_threads
-  (thread, key, version, recent, last_at, last_seq, holder, holder_key, holder_until, head, accepted, forgotten)
-  SELECT thread, key, 1, ARRAY[$2::text], last_at, last_seq, holder, holder_key, holder_until, head, accepted, forgotten
+  (thread, key, version, recent, last_at, last_seq, holder, holder_key, holder_until, holder_steady, head, accepted, forgotten)
+  SELECT thread, key, 1, ARRAY[$2::text], last_at, last_seq, holder, holder_key, holder_until, holder_steady, head, accepted,
+    forgotten
   FROM t, go WHERE version = 0)`;
 
 const CHANGING = [
@@ -54,10 +56,11 @@ const CHANGING = [
   "halt_scope",
   "owner",
   "lease_until",
+  "lease_steady",
   "identical",
 ];
 const FIXED = ["id", "thread", "turn", "proposal", "arguments"];
-const TYPES: Readonly<Record<string, string>> = { seq: "bigint", lease_until: "float8" };
+const TYPES: Readonly<Record<string, string>> = { seq: "bigint", lease_until: "float8", lease_steady: "float8" };
 const rowSet = (names: readonly string[]) => names.map((name) => `${name} ${TYPES[name] ?? "text"}`).join(", ");
 
 const rowsNew = (p: string) => `rows_new AS (INSERT INTO toolgate_operations (${[...FIXED, ...CHANGING].join(", ")})
@@ -172,6 +175,7 @@ function threadCells(threadId: string, { version, lastAt, lastSeq, holder, head,
     holder: holder ? JSON.stringify(holder.owner) : null,
     holder_key: holder ? ownerKey(holder.owner) : null,
     holder_until: holder?.leaseUntil ?? null,
+    holder_steady: holder?.leaseSteady ?? null,
     head: head ?? null,
     accepted: accepted ?? null,
     forgotten: forgotten ?? null,
@@ -181,7 +185,8 @@ function threadCells(threadId: string, { version, lastAt, lastSeq, holder, head,
 function rowCells({ tables }: Image, id: string) {
   const row = tables.row(id) as OperationRow;
   const { operation, ...whole } = row;
-  const { owner, leaseUntil, ...rest } = { owner: undefined, leaseUntil: undefined, ...whole };
+  const none = { owner: undefined, leaseUntil: undefined, leaseSteady: undefined };
+  const { owner, leaseUntil, leaseSteady, ...rest } = { ...none, ...whole };
   const outcome = outcomeOf(row);
   const { arguments: given, ...call } = operation;
   return {
@@ -200,6 +205,7 @@ function rowCells({ tables }: Image, id: string) {
     halt_scope: tables.haltScope(id),
     owner: owner ? ownerKey(owner) : null,
     lease_until: leaseUntil ?? null,
+    lease_steady: leaseSteady ?? null,
   };
 }
 

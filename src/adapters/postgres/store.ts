@@ -26,11 +26,13 @@ const RENEW = `WITH until AS (SELECT coalesce($3::float8, ${NOW}) + $2::float8 A
     UNION SELECT thread FROM toolgate_threads WHERE holder_key = $1),
   locked AS MATERIALIZED (SELECT thread FROM toolgate_threads WHERE thread = ANY(ARRAY(SELECT thread FROM mine))
     ORDER BY thread FOR UPDATE),
-  rows AS (UPDATE toolgate_operations operations SET lease_until = until.at FROM until, locked
+  rows AS (UPDATE toolgate_operations operations SET lease_until = until.at, lease_steady = $4::float8
+    FROM until, locked
     WHERE operations.owner = $1 AND operations.state IN ('claimed', 'dispatching')
     AND operations.thread = locked.thread RETURNING 1),
   threads AS (UPDATE toolgate_threads threads SET version = threads.version + 1,
-    holder_until = CASE WHEN threads.holder_key = $1 THEN until.at ELSE threads.holder_until END
+    holder_until = CASE WHEN threads.holder_key = $1 THEN until.at ELSE threads.holder_until END,
+    holder_steady = CASE WHEN threads.holder_key = $1 THEN $4::float8 ELSE threads.holder_steady END
     FROM until, locked
     WHERE threads.thread = locked.thread AND threads.thread = ANY(ARRAY(SELECT thread FROM locked))
     RETURNING threads.thread, threads.version, coalesce(threads.holder_key = $1, FALSE) AS held)
@@ -130,13 +132,13 @@ export function postgresStore(connection: Connection, options: StoreOptions = {}
       memo.keep(image, readSet.operations ?? []);
       return answer;
     },
-    renew: async (owner: Owner, leaseMs: number) => {
+    renew: async (owner: Owner, leaseMs: number, leaseSteady: number) => {
       await connection.ready();
       const now = hostClock ? (options.now?.() ?? null) : null;
-      const renewing = () => connection.query(RENEW, [ownerKey(owner), leaseMs, now]);
+      const renewing = () => connection.query(RENEW, [ownerKey(owner), leaseMs, now, leaseSteady]);
       const found = await mutex.take(memo.heldBy(owner), renewing); // beside a write it would make that one stale
       const versions = new Map(found.map(({ thread, version }) => [String(thread), Number(version)]));
-      memo.renewed(owner, Number(found[0]?.until), versions);
+      memo.renewed(owner, { leaseUntil: Number(found[0]?.until), leaseSteady }, versions);
       return found.some(({ held, renewed }) => held === true || Number(renewed) > 0);
     },
     erase: async (threadId) => {

@@ -1,14 +1,16 @@
 // Owner: who runs an operation, and whether the owner of a row may still act.
 //
 //   owner-1. "gone" is said only of an owner that certainly cannot act any more. Where that cannot be told the answer is
-//            "unknown", and the lease decides. This also holds for a process that runs: it may have been stopped, cut off from
-//            the store, or have let go of the operation without the store hearing of it.
+//            "here" or "unknown", and the lease decides. This also holds for a process that runs: it may have been stopped, cut
+//            off from the store, or have let go of the operation without the store hearing of it.
 //   owner-2. A process is told apart from a later one with the same number by its start time.
 //   owner-3. Another boot or PID namespace counts as another machine, because its process numbers mean nothing here. The boot
 //            counts because machines made from one image may share everything else.
 //   owner-4. An owner of this process is alive while it holds the operation. An operation is held before it is claimed.
-//   owner-5. Of an owner of this process that another copy of this module made (a worker thread, a second bundle) nothing is
-//            known here, so its lease decides.
+//   owner-5. Of an owner of this process that another copy of this module made (a worker thread, a second bundle) nothing more
+//            is known than that its process runs, so its lease decides.
+//   owner-6. "here" is said only of a process that runs on this machine since the same boot, because only such processes read
+//            the same clock (clock.ts). Where the system does not name its boot the answer is "unknown".
 
 import { execFileSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
@@ -36,13 +38,14 @@ const REALM = randomUUID();
 const inFlight = new Map<string, Set<string>>();
 
 /** A new owner; two are never equal, nor are those of two processes. `machine` stands for the operating system's id. */
-export function createOwner(machine: string = machineId()): OwnerHandle {
+export function createOwner(named?: string): OwnerHandle {
+  const machine = machineId(named);
   const owner: Owner = { ...thisProcess(machine), instance: `${REALM}/${randomUUID()}` };
   const held = new Set<string>();
   inFlight.set(owner.instance, held);
   return {
     owner,
-    liveness: watchOwners(machine),
+    liveness: watchOwners(named),
     hold: (operationId) => {
       held.add(operationId);
     },
@@ -60,21 +63,23 @@ function thisProcess(machine: string): Omit<Owner, "instance"> {
 }
 
 /** Tells whether any owner, of this process or not, may still act on an operation. */
-export function watchOwners(machine: string = machineId()): OwnerLiveness {
-  const here = thisProcess(machine);
+export function watchOwners(named?: string): OwnerLiveness {
+  const here = thisProcess(machineId(named));
+  const running = bootId() === "" ? "unknown" : "here"; // owner-6
   return (owner, operationId) => {
     if (owner.machine !== here.machine) return "unknown"; // owner-1, owner-3
-    if (owner.pid !== here.pid) return otherProcess(owner);
+    if (owner.pid !== here.pid) return isRunning(owner) ? running : "gone";
     if (owner.started !== here.started) return "gone"; // owner-2: it had our number before us
-    if (!owner.instance.startsWith(`${REALM}/`)) return "unknown"; // owner-5
+    if (!owner.instance.startsWith(`${REALM}/`)) return running; // owner-5
     return inFlight.get(owner.instance)?.has(operationId) ? "alive" : "gone"; // owner-4
   };
 }
 
-function otherProcess(owner: Owner): "gone" | "unknown" {
-  if (!exists(owner.pid)) return "gone";
-  const started = startTime(owner.pid) ?? (exists(owner.pid) ? owner.started : undefined); // owner-2, where it can be told
-  return started === owner.started ? "unknown" : "gone";
+/** Whether the very process still runs. */
+function isRunning({ pid, started }: Owner): boolean {
+  if (!exists(pid)) return false;
+  const now = startTime(pid) ?? (exists(pid) ? started : undefined); // owner-2, where it can be told
+  return now === started;
 }
 
 function exists(pid: number): boolean {
@@ -105,7 +110,9 @@ function startTime(pid: number): string | undefined {
   }
 }
 
-function machineId(): string {
+/** `named` stands for the system's id of the machine and of the PID namespace. The boot is part of it all the same. (owner-6) */
+function machineId(named?: string): string {
+  if (named !== undefined) return `${named}/${bootId()}`;
   const id = readText("/etc/machine-id")?.trim() || readText("/var/lib/dbus/machine-id")?.trim() || hostname();
   return `${id}/${bootId()}/${pidNamespace()}`;
 }

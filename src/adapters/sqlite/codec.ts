@@ -6,6 +6,7 @@
 //   codec-2. A verdict and a proposal keep what differs from the row they stand in; everything else is read from there.
 
 import {
+  actsUntilOf,
   type Operation,
   type OperationRow,
   type Outcome,
@@ -60,6 +61,8 @@ export function changingCells(row: OperationRow, owner: number | null): Record<s
     result: json(end?.result),
     owner,
     lease_until: held?.leaseUntil ?? null,
+    lease_steady: held?.leaseSteady ?? null,
+    acts_until: actsUntilOf(row) ?? null,
     fence: row.fence,
     attempt: row.attempt,
     seq: row.seq ?? null,
@@ -116,6 +119,8 @@ export function toRow(record: Record_): OperationRow {
     ...(has(record.result) ? { result: parse(record.result) as SettledRow["result"] } : {}),
     ...(has(record.owner_body) ? { owner: parse(record.owner_body) as Owner } : {}),
     ...(has(record.lease_until) ? { leaseUntil: Number(record.lease_until) } : {}),
+    ...(has(record.lease_steady) ? { leaseSteady: Number(record.lease_steady) } : {}),
+    ...(has(record.acts_until) ? { actsUntil: Number(record.acts_until) } : {}),
     fence: Number(record.fence),
     attempt: Number(record.attempt),
     ...(has(record.seq) ? { seq: Number(record.seq) } : {}),

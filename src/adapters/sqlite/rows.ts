@@ -61,10 +61,10 @@ export function rowTables(sql: Sql): RowTables {
   const getHaltScope = sql.prepare("SELECT halt_scope FROM operations WHERE id = ?");
   const setHaltScope = sql.prepare("UPDATE operations SET halt_scope = ? WHERE id = ?");
   const renew = sql.prepare(
-    `UPDATE operations SET lease_until = ?
+    `UPDATE operations SET lease_until = ?, lease_steady = ?
      WHERE state <> 'settled' AND state IN ('claimed', 'dispatching') AND owner = ?`,
   );
-  const renewHeld = sql.prepare("UPDATE threads SET holder_until = ? WHERE holder = ?");
+  const renewHeld = sql.prepare("UPDATE threads SET holder_until = ?, holder_steady = ? WHERE holder = ?");
   const rows = <Row extends OperationRow>(records: Record_[]): Row[] => records.map((record) => toRow(record) as Row);
 
   return {
@@ -106,9 +106,9 @@ export function rowTables(sql: Sql): RowTables {
       setHaltScope.run(scope, toCell(operationId));
     },
     inHand: (threadId) => rows(inHandOfThread.all(toCell(threadId))),
-    renew: (owner, leaseUntil) => {
+    renew: (owner, { leaseUntil, leaseSteady = null }) => {
       const number = sql.owner(owner);
-      return renew.run(leaseUntil, number) + renewHeld.run(leaseUntil, number) > 0;
+      return renew.run(leaseUntil, leaseSteady, number) + renewHeld.run(leaseUntil, leaseSteady, number) > 0;
     },
     rejectedByPerson: (threadId, turnId) => rows(rejected.all(toCell(threadId), toCell(turnId))),
     seals: (threadId) => ({

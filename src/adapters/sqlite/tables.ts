@@ -84,9 +84,10 @@ function threadTables(
   const count = sql.prepare("UPDATE threads SET last_seq = last_seq + 1 WHERE n = ?");
   const lastSeq = sql.prepare("SELECT last_seq FROM threads WHERE n = ?");
   const holder = sql.prepare(
-    "SELECT owners.body, threads.holder_until FROM threads JOIN owners ON owners.n = threads.holder WHERE threads.key = ?",
+    `SELECT owners.body, threads.holder_until, threads.holder_steady FROM threads
+     JOIN owners ON owners.n = threads.holder WHERE threads.key = ?`,
   );
-  const setHolder = sql.prepare("UPDATE threads SET holder = ?, holder_until = ? WHERE n = ?");
+  const setHolder = sql.prepare("UPDATE threads SET holder = ?, holder_until = ?, holder_steady = ? WHERE n = ?");
   const turn = sql.prepare(
     "SELECT turns.* FROM turns JOIN threads ON threads.n = turns.thread WHERE threads.key = ? AND turn_id = ?",
   );
@@ -106,11 +107,14 @@ function threadTables(
     },
     holder: (threadId) => {
       const record = holder.one(toCell(threadId));
-      return record && { owner: JSON.parse(String(record.body)) as Owner, leaseUntil: Number(record.holder_until) };
+      if (record === undefined) return undefined;
+      const { body, holder_until: until, holder_steady: steady } = record;
+      const owner = JSON.parse(String(body)) as Owner;
+      return { owner, leaseUntil: Number(until), ...(steady === null ? {} : { leaseSteady: Number(steady) }) };
     },
     setHolder: (threadId, held) => {
       const owner = held === undefined ? null : sql.owner(held.owner);
-      setHolder.run(owner, held?.leaseUntil ?? null, sql.thread(threadId));
+      setHolder.run(owner, held?.leaseUntil ?? null, held?.leaseSteady ?? null, sql.thread(threadId));
     },
     turn: (threadId, turnId) => {
       const record = turn.one(toCell(threadId), toCell(turnId));

@@ -62,7 +62,7 @@ export function model(ports: GraphPorts) {
     const { bare, withTools, system, aliases } = await (bound.get(snapshot.id) as Promise<Bound>);
     const settledSince = await resolutionsSince(ports, threadId, messages);
     const prompt = [new SystemMessage([system, ...settledSince].join("\n\n")), ...messages];
-    const startedAt = ports.now();
+    const [startedAt, since] = [ports.now(), ports.steady()];
     const asked = budget.last ? bare : withTools;
     const response = await asked.invoke(prompt, runtime.signal ? { signal: runtime.signal } : {});
 
@@ -77,7 +77,7 @@ export function model(ports: GraphPorts) {
       ...place,
       tools: budget.last ? [] : aliases,
       startedAt,
-      endedAt: ports.now(),
+      endedAt: startedAt + Math.round(ports.steady() - since), // whatever the wall clock was set to meanwhile
       final: budget.last,
       ...proposed(calls, { ...place, proposalId, scope: ports.config.scope }),
     };

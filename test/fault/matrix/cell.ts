@@ -62,12 +62,13 @@ export async function runCell(cell: Cell, tools: Tools): Promise<Result> {
   if (literal.startsWith("n/a")) return { ...NOTHING, says: literal, expected: literal, runs: 0 };
   const world = new World({ store, effect, ...tools });
   try {
-    const { words, first, threads } = await row.run(world);
+    const { words, first, threads, setMs = 0 } = await row.run(world);
     await world.quiet();
     const common = {
       write: effect !== "E0",
       known: row.known === true,
       ttlMs: row.ttlMs ?? TTL_MS,
+      setMs,
     };
     if (threads === undefined) {
       const found = check({ ...common, log: world.log(), wire: world.wire(), words });

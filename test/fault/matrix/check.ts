@@ -27,6 +27,8 @@ export interface Evidence {
   readonly known: boolean;
   /** How long a yes lives, in milliseconds. */
   readonly ttlMs: number;
+  /** Milliseconds by which the ledger's clock was set forward between the claim and the send. @default 0 */
+  readonly setMs?: number;
 }
 
 /** What was found. Each list names what is wrong; a sound cell has none. */
@@ -67,7 +69,7 @@ function doubles({ wire, write }: Evidence, effects: readonly ServerEvent[]): st
 }
 
 /** matrix-check-2 */
-function unapproved({ operationId, arguments: args }: ServerEvent, { words, ttlMs }: Evidence): string[] {
+function unapproved({ operationId, arguments: args }: ServerEvent, { words, ttlMs, setMs = 0 }: Evidence): string[] {
   const row = words.rows.find(({ operation }) => operation.id === operationId);
   const asked = words.asked.find(({ request }) => request.operationId === operationId);
   const verdict = asked?.verdict;
@@ -79,8 +81,9 @@ function unapproved({ operationId, arguments: args }: ServerEvent, { words, ttlM
   const made = outcomeOf(row)?.reason === "store_tampered" && row.toolDigest === null; // a row that was lost, made anew
   if (!made && verdict.toolDigest !== row.toolDigest) return is("is of another tool than the yes");
   if (made) return [];
-  const sentAt = sentAtOf(row);
-  if (sentAt === undefined) return is("was never announced");
+  const announced = sentAtOf(row);
+  if (announced === undefined) return is("was never announced");
+  const sentAt = announced - setMs;
   if (sentAt - (asked.answeredAt ?? verdict.at) > ttlMs) return is("was sent after its yes had expired");
   if (sentAt > verdict.expiresAt) return is("was sent after its question had expired");
   return [];

@@ -144,6 +144,9 @@ async function act(action: Action, threadId: string): Promise<unknown> {
       return toolgate.ledger.acceptRestored(ACCEPTED);
     case "look":
       return toolgate.ledger.unknowns(threadId);
+    case "deny":
+      for (const { operation } of (await words(threadId)).rows)
+        await toolgate.ledger.resolve(operation.id, "did_not_happen");
   }
 }
 

@@ -41,6 +41,32 @@ function stopped(points: readonly string[], fault?: Fault): Row["run"] {
   };
 }
 
+const HOUR_MS = 3_600_000;
+
+/**
+ * A host is stopped at a point for less than its lease. Another one of the same machine, whose wall clock is an hour ahead, goes
+ * on with the thread and says that nothing happened; then the first one wakes. What the other one was told is said first.
+ */
+function besideAnHourAhead(point: string, fault?: Fault): Row["run"] {
+  return async (world) => {
+    const config = { leaseMs: 60_000 }; // longer than a process takes to start, however busy the machine is
+    const halts: Halt[] = [{ point, do: "stand" }];
+    const first = await world.host(ASKED, { config, halts, ...(fault ? { fault } : {}) });
+    await first.halted(point);
+    if (fault) await world.logged("effect");
+    first.signal("SIGSTOP");
+    const second = await world.host([{ do: "on" }, { do: "deny" }], { config, offsetMs: HOUR_MS });
+    const told = await second.done();
+    await second.ended();
+    first.go();
+    first.signal("SIGCONT");
+    if (fault) world.releaseServer(0);
+    const words = await first.done();
+    await first.ended();
+    return { words, first: told.errors.join(" and ") };
+  };
+}
+
 const ROUNDS = 200;
 /** Rounds for effects other than the append. */
 const FEWER = 40;
@@ -90,6 +116,12 @@ async function race(world: World): Promise<Left> {
 const after = (said: string, cells: Readonly<Record<string, string>>): Expected =>
   Object.fromEntries(Object.entries(cells).map(([effect, says]) => [effect, `${said}, ${says}`])) as never;
 
+/** The thread is another run's, and nobody can say yet that a write did not happen; a read is nobody's to settle. */
+const REFUSED: Expected = {
+  E0: "already_running and not_found, 1 ok",
+  ...Object.fromEntries(["E1", "E2", "E2r", "E3"].map((write) => [write, "already_running and owner_alive, 1 ok"])),
+} as never;
+
 const ALONE = "n/a: no second host can have its memory";
 const shared = (cells: Expected) => ({ memory: ALONE, sqlite: cells, postgres: cells });
 
@@ -104,7 +136,11 @@ export const HOST_ROWS: readonly Row[] = [
   {
     id: "F20",
     says: "stopped after `dispatching`, before the send, taken over, woken",
-    cells: shared(after("already_running", lostAfter(0, "1 ok"))),
+    cells: {
+      ...shared(after("already_running", lostAfter(0, "1 ok"))),
+      // On its own machine the stopped host still runs, so that a read-back's "no" may only be early.
+      sqlite: after("already_running", { ...lostAfter(0, "1 ok"), E2r: "0 result_unknown" }),
+    },
     run: stopped(["ledger.begin.after"]),
   },
   {
@@ -124,6 +160,27 @@ export const HOST_ROWS: readonly Row[] = [
     says: "stopped before it saves the checkpoint after the call, taken over, woken",
     cells: shared("already_running, 1 ok"),
     run: stopped(["ledger.settle.after", "checkpoint.put.before"]),
+  },
+  {
+    id: "F20",
+    says: "stopped after the claim beside a host an hour ahead, woken",
+    cells: shared("already_running and not_found, 1 ok"),
+    known: true,
+    run: besideAnHourAhead("ledger.claim.after"),
+  },
+  {
+    id: "F20",
+    says: "stopped after `dispatching`, before the send, beside a host an hour ahead, woken",
+    cells: shared(REFUSED),
+    known: true,
+    run: besideAnHourAhead("ledger.begin.after"),
+  },
+  {
+    id: "F20",
+    says: "stopped with the call in flight beside a host an hour ahead, woken with its answer",
+    cells: shared(REFUSED),
+    known: true,
+    run: besideAnHourAhead("send.after", { at: "effect", do: "hold" }),
   },
   {
     id: "F30",

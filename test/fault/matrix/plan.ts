@@ -21,7 +21,9 @@ export type Action =
   /** A person accepts the thread, or the store, as it is. */
   | { readonly do: "accept" | "accept restored" }
   /** Lists unknown outcomes outside any run. */
-  | { readonly do: "look" };
+  | { readonly do: "look" }
+  /** Says of each operation of the thread, outside any run, that it did not happen. */
+  | { readonly do: "deny" };
 
 export interface Plan {
   /** As `createToolgate` takes it. */

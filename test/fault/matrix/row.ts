@@ -10,6 +10,8 @@ export interface Left {
   readonly words: Words;
   /** Said before the outcome, such as the code of an error that a host was told. */
   readonly first?: string;
+  /** Milliseconds by which the ledger's clock was set forward between a claim and its send: no time passed there. */
+  readonly setMs?: number;
   /** For a row that runs many threads: what is counted is said here, and each thread is checked by itself. */
   readonly threads?: readonly { readonly threadId: string; readonly words: Words }[];
 }

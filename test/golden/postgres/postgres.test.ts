@@ -13,6 +13,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { readLog } from "../../../servers/log.js";
 import { openPostgres } from "../../../src/adapters/postgres/open.js";
 import { SCHEMA_VERSION } from "../../../src/adapters/postgres/schema.js";
+import { steadyMs } from "../../../src/adapters/process/clock.js";
 import { createOwner } from "../../../src/adapters/process/owner.js";
 import { STATE_VERSION } from "../../../src/graph/state.js";
 import { createToolgate, type Toolgate } from "../../../src/index.js";
@@ -52,7 +53,7 @@ afterEach(async () => {
 async function openIt(at = OPENED_AT): Promise<Toolgate> {
   let clock = at;
   const now = () => ++clock;
-  const stores = openPostgres(url, { now, liveness: createOwner().liveness }, { clock: "host" });
+  const stores = openPostgres(url, { now, steady: steadyMs, liveness: createOwner().liveness }, { clock: "host" });
   const { ledger, checkpointer } = stores;
   const toolgate = await createToolgate({ config: config(), model: goldenModel(), now, ledger, checkpointer });
   closing.push(toolgate.close, stores.close);

@@ -15,6 +15,7 @@ import { Command } from "@langchain/langgraph";
 import { ownerKey } from "../../../src/adapters/postgres/keys.js";
 import { openPostgres } from "../../../src/adapters/postgres/open.js";
 import { SCHEMA_VERSION } from "../../../src/adapters/postgres/schema.js";
+import { steadyMs } from "../../../src/adapters/process/clock.js";
 import { createOwner } from "../../../src/adapters/process/owner.js";
 import type { Owner } from "../../../src/contracts/index.js";
 import { STATE_VERSION } from "../../../src/graph/state.js";
@@ -30,7 +31,7 @@ const target = join(root, "test/golden/postgres", `p${SCHEMA_VERSION}`);
 async function write(url: string): Promise<Dump> {
   let clock = WRITTEN_AT;
   const now = () => ++clock;
-  const stores = openPostgres(url, { now, liveness: createOwner().liveness }, { clock: "host" });
+  const stores = openPostgres(url, { now, steady: steadyMs, liveness: createOwner().liveness }, { clock: "host" });
   const { ledger, checkpointer } = stores;
   const cut = { begin: false, settle: false };
   /** The run ends where the host would have died, and gives nothing back. */
