@@ -2,6 +2,7 @@
 //
 // Each method names what its rule looks at (read-set.ts), the rule, and what the change must survive (ledger-7).
 
+import { scopeOfKey } from "../contracts/index.js";
 import { begin, claim } from "./claim.js";
 import { advance, later, type Moment } from "./clock.js";
 import type { Ledger, LedgerDeps, LookPlan } from "./port.js";
@@ -11,7 +12,7 @@ import * as readSets from "./read-set.js";
 import { readBack, refuse, resolve, settle, settleLate, unknowns } from "./settle.js";
 import { look, standing } from "./standing.js";
 import { OutsideReadSet, type ReadSet, type Store, type Survives, type Tables } from "./tables.js";
-import { enter, leave } from "./thread.js";
+import { adopt, enter, leave, scopeOf } from "./thread.js";
 import { asAsked, sweepRows, type Transaction } from "./transaction.js";
 
 export function createLedger(store: Store, deps: LedgerDeps): Ledger {
@@ -31,16 +32,24 @@ const LOOKS = 5;
 
 type Methods<Name extends keyof Ledger> = Pick<Ledger, Name>;
 
-function threadMethods(store: Store, { read, write }: Transactions): Methods<"enter" | "leave" | "renew" | "threads"> {
+function threadMethods(
+  store: Store,
+  { read, write }: Transactions,
+): Methods<"enter" | "scopeOf" | "adopt" | "leave" | "renew" | "threads"> {
   return {
-    enter: (threadId, owner, leaseMs) =>
-      write("kill", readSets.thread(threadId), (tx) => enter(tx, threadId, owner, leaseMs)),
+    enter: (threadId, owner, leaseMs, scope) =>
+      write("kill", readSets.thread(threadId), (tx) => enter(tx, threadId, owner, leaseMs, scope)),
+    scopeOf: (threadId) => read(readSets.thread(threadId), (tx) => scopeOf(tx, threadId)),
+    adopt: (threadId, scope) => write("kill", readSets.thread(threadId), (tx) => adopt(tx, threadId, scope)),
     leave: (threadId, owner) => write("power-loss", readSets.thread(threadId), (tx) => leave(tx, threadId, owner)),
     renew: (owner, leaseMs) =>
       store.renew
         ? store.renew(owner, leaseMs)
         : write("kill", readSets.nothing, ({ tables, now }) => tables.renew(owner, now + leaseMs)),
-    threads: () => read(readSets.list, ({ tables }) => tables.threads()),
+    threads: () =>
+      read(readSets.list, ({ tables }) =>
+        tables.threads().map(({ threadId, scope = scopeOfKey(threadId), lastAt }) => ({ threadId, scope, lastAt })),
+      ),
   };
 }
 

@@ -16,8 +16,10 @@
 //             before it, also survives a loss of power. Where checkpoints are kept in another place than the ledger, so does
 //             what they name: `putSnapshot` always, and `propose` where it is told of no run or the store is told so.
 //   ledger-8. A thread is held by one run at a time. While it is, no other run proposes, asks, claims, begins or refuses in it.
+//   ledger-9. A thread is of the scope whose run first took it, and of no other ever after. A key that names a scope is that
+//             scope's.
 //
-// Every store passes `test/conformance/ledger.ts`. Times are epoch milliseconds of the store's clock where it has one,
+// A thread is named by its key (contracts/thread-id.ts). Every store passes `test/conformance/ledger.ts`. Times are epoch milliseconds of the store's clock where it has one,
 // of the host's elsewhere.
 
 import type {
@@ -212,6 +214,8 @@ export type ClaimResult =
 
 export type EnterResult =
   | { readonly kind: "entered" }
+  /** The thread is another scope's; nothing was changed. */
+  | { readonly kind: "foreign" }
   /** The thread is another run's, which may live. */
   | { readonly kind: "busy"; readonly owner: Owner };
 
@@ -256,10 +260,14 @@ export interface Ledger {
   snapshot(id: Digest): Promise<ToolSnapshot | undefined>;
 
   /**
-   * Takes a thread for a run (ledger-8). What a gone owner left in it is fenced off: its claims lapse, its unsettled writes are
+   * Takes a thread for a run (ledger-8) of a scope, which the thread is of from then on (ledger-9). What a gone owner left in it is fenced off: its claims lapse, its unsettled writes are
    * `result_unknown`. Rejects with nothing else than the adapter's failures.
    */
-  enter(threadId: string, owner: Owner, leaseMs: number): Promise<EnterResult>;
+  enter(threadId: string, owner: Owner, leaseMs: number, scope?: string): Promise<EnterResult>;
+  /** Whose a thread is; undefined while it is nobody's. (ledger-9) */
+  scopeOf(threadId: string): Promise<string | undefined>;
+  /** Makes a thread that is nobody's a scope's. Returns whose it is then. (ledger-9) */
+  adopt(threadId: string, scope: string): Promise<string>;
   /** Gives the thread back. Of another's thread: nothing. */
   leave(threadId: string, owner: Owner): Promise<void>;
   /** Extends the lease of everything in flight under this owner. False: there is nothing, or another took it over. */
@@ -336,8 +344,8 @@ export interface Ledger {
     resolution: Omit<Resolution, "type" | "at">,
   ): Promise<ResolveResult>;
 
-  /** Threads the ledger knows, latest activity first. */
-  threads(): Promise<{ readonly threadId: string; readonly lastAt: number }[]>;
+  /** Threads the ledger knows, of every scope, latest activity first. */
+  threads(): Promise<{ readonly threadId: string; readonly scope: string; readonly lastAt: number }[]>;
   close(): Promise<void>;
 }
 

@@ -180,7 +180,10 @@ export interface Tables {
   /** The current question of each undecided operation, answered or not. */
   openQuestions(threadId?: string): { readonly question: Question; readonly row: OperationRow }[];
 
-  threads(): { threadId: string; lastAt: number }[];
+  /** Whose a thread is, where that was recorded. */
+  scope(threadId: string): string | undefined;
+  setScope(threadId: string, scope: string): void;
+  threads(): { threadId: string; scope?: string | undefined; lastAt: number }[];
   touch(threadId: string, at: number): void;
 }
 

@@ -1,20 +1,30 @@
-// Records: the ledger as a host sees it. Records of another scope do not exist here. Questions can be answered and unknown outcomes settled here, outside any run;
-// the thread goes on when it is run again.
+// Records: the ledger as a host sees it. Questions can be answered and unknown outcomes settled here, outside any run; the
+// thread goes on when it is run again.
+//
+//   records-scope-1. Records of another scope do not exist here. The scope is the configuration's, or the one that a host
+//                    names which speaks for somebody.
+//   records-scope-2. Threads are shown by their ids, never by their keys.
 
 import type { PersonAnswer } from "../approval/index.js";
 import { readAnswer } from "../approval/index.js";
 import {
   type ApprovalItem,
+  checkedScope,
   checkedThreadId,
+  isRecordOf,
   type OperationItem,
+  placesOf,
   type ResolutionType,
+  type SettledRow,
   ToolgateError,
+  threadOfKey,
   type UnknownItem,
 } from "../contracts/index.js";
+import { identified } from "../gate/identity.js";
 import {
-  identified,
   type OpenQuestion,
   openQuestions,
+  type ShownCall,
   type ShownCalls,
   storeAnswers,
   unheard,
@@ -22,13 +32,20 @@ import {
 import { toApprovalItem, toOperationItem, toUnknownItem } from "./items.js";
 import type { ReportPorts } from "./ports.js";
 
+/** In whose name a host asks. */
+export interface InScope {
+  /** For a host that serves more than one scope. @default the configuration's `scope` */
+  readonly scope?: string;
+}
+
+/** What the ledger holds of one scope. Every method throws `config_invalid` for a scope that cannot be used. */
 export interface Records {
   /** Every operation of a thread, oldest first. */
-  operations(threadId: string): Promise<OperationItem[]>;
+  operations(threadId: string, options?: InScope): Promise<OperationItem[]>;
   /** Open questions, of one thread or of all. */
-  requests(threadId?: string): Promise<(ApprovalItem & { threadId: string })[]>;
+  requests(threadId?: string, options?: InScope): Promise<(ApprovalItem & { threadId: string })[]>;
   /** Writes whose outcome is unknown, of one thread or of all. */
-  unknowns(threadId?: string): Promise<(UnknownItem & { threadId: string })[]>;
+  unknowns(threadId?: string, options?: InScope): Promise<(UnknownItem & { threadId: string })[]>;
   /**
    * Answers one question. Does not resume the thread.
    * Throws `not_found`, `already_decided` (also when it expired) and `invalid_answer`.
@@ -36,7 +53,7 @@ export interface Records {
   answer(
     approvalId: string,
     answer: PersonAnswer,
-    options?: { readonly approver?: string },
+    options?: { readonly approver?: string } & InScope,
   ): Promise<{ threadId: string; operationId: string }>;
   /**
    * Records what became of a write with an unknown outcome. Does not resume the thread.
@@ -45,40 +62,52 @@ export interface Records {
   resolve(
     operationId: string,
     type: ResolutionType,
-    options?: { readonly note?: string; readonly by?: string },
+    options?: { readonly note?: string; readonly by?: string } & InScope,
   ): Promise<{ threadId: string }>;
   /** Threads the ledger knows, latest activity first. */
-  threads(): Promise<{ threadId: string; status: "done" | "awaiting_approval" | "result_unknown" }[]>;
+  threads(options?: InScope): Promise<{ threadId: string; status: "done" | "awaiting_approval" | "result_unknown" }[]>;
 }
 
 export function recordsOf(ports: ReportPorts, shownCalls: ShownCalls): Records {
+  const scopeIn = (options: InScope) => scopeNamed(ports, options);
   return {
-    async operations(threadId) {
-      const rows = await ports.ledger.operations(checkedThreadId(threadId));
-      return rows.filter(isOwn(ports)).map((row) => toOperationItem(row, false));
+    async operations(threadId, options = {}) {
+      const scope = scopeIn(options);
+      const places = placesOf(scope, checkedThreadId(threadId));
+      const rows = await Promise.all(places.map((key) => ports.ledger.operations(key)));
+      return rows
+        .flat()
+        .filter(isRecordOf(scope))
+        .map((row) => toOperationItem(row, false));
     },
-    async requests(threadId) {
+    async requests(threadId, options = {}) {
+      const scope = scopeIn(options);
       if (threadId !== undefined) checkedThreadId(threadId);
-      const open = await openQuestions(ports, shownCalls, threadId);
-      return open.map(({ asked, row }) => ({ ...toApprovalItem(asked, row), threadId: row.threadId }));
+      const open = await openQuestions(ports, shownCalls, scope, threadId);
+      return open.map(({ asked, row }) => ({ ...toApprovalItem(asked, row), threadId: threadOfKey(row.threadId) }));
     },
-    async unknowns(threadId) {
-      if (threadId !== undefined) checkedThreadId(threadId);
-      const rows = (await ports.ledger.unknowns(threadId)).filter(isOwn(ports));
-      return rows.map((row) => ({ ...toUnknownItem(row), threadId: row.threadId }));
+    async unknowns(threadId, options = {}) {
+      const scope = scopeIn(options);
+      const rows = await unknownsOf(ports, scope, threadId === undefined ? undefined : checkedThreadId(threadId));
+      return rows.map((row) => ({ ...toUnknownItem(row), threadId: threadOfKey(row.threadId) }));
     },
-    answer: (approvalId, answer, options = {}) =>
-      answerOne(ports, shownCalls, approvalId, answer, identified(options.approver)),
-    resolve: (operationId, type, options = {}) => resolveOne(ports, operationId, type, options),
-    async threads() {
+    answer: async (approvalId, answer, options = {}) => {
+      const who = { approver: identified(options.approver), scope: scopeIn(options) };
+      return answerOne(ports, shownCalls, approvalId, answer, who);
+    },
+    resolve: async (operationId, type, options = {}) =>
+      resolveOne(ports, operationId, type, { ...options, scope: scopeIn(options) }),
+    async threads(options = {}) {
+      const scope = scopeIn(options);
       const [threads, open, unknown] = await Promise.all([
         ports.ledger.threads(),
-        openQuestions(ports, shownCalls),
-        ports.ledger.unknowns(),
+        openQuestions(ports, shownCalls, scope),
+        unknownsOf(ports, scope, undefined),
       ]);
-      const asked = new Set(open.map(({ row }) => row.threadId));
-      const inDoubt = new Set(unknown.filter(isOwn(ports)).map((row) => row.threadId));
-      return threads.map(({ threadId }) => ({
+      const asked = new Set(open.map(({ row }) => threadOfKey(row.threadId)));
+      const inDoubt = new Set(unknown.map((row) => threadOfKey(row.threadId)));
+      const own = new Set(threads.filter(isRecordOf(scope)).map(({ threadId }) => threadOfKey(threadId)));
+      return [...own].map((threadId) => ({
         threadId,
         status: inDoubt.has(threadId) ? "result_unknown" : asked.has(threadId) ? "awaiting_approval" : "done",
       }));
@@ -86,19 +115,36 @@ export function recordsOf(ports: ReportPorts, shownCalls: ShownCalls): Records {
   };
 }
 
+/** Writes of a scope whose outcome is unknown, of one thread or of all. */
+export async function unknownsOf(
+  { ledger }: Pick<ReportPorts, "ledger">,
+  scope: string,
+  threadId: string | undefined,
+): Promise<SettledRow[]> {
+  const keys = threadId === undefined ? [undefined] : placesOf(scope, threadId);
+  const rows = await Promise.all(keys.map((key) => ledger.unknowns(key)));
+  return rows.flat().filter(isRecordOf(scope));
+}
+
+/** The scope that is asked about. One that is named and cannot be used is no other scope. */
+function scopeNamed({ config }: ReportPorts, options: InScope): string {
+  return "scope" in options ? checkedScope(options.scope, "the host") : config.scope;
+}
+
 async function answerOne(
   ports: ReportPorts,
   shownCalls: ShownCalls,
   approvalId: string,
   answer: PersonAnswer,
-  approver: string,
+  { approver, scope }: { readonly approver: string; readonly scope: string },
 ) {
   mustBeHeard(ports, approver);
   const asked = await ports.ledger.request(approvalId);
   const row = asked && (await ports.ledger.row(asked.request.operationId));
-  if (!asked || !row || !isOwn(ports)(asked.request)) throw noApproval(approvalId);
-  const { threadId, operationId } = asked.request;
-  await refuseLeft(shownCalls, asked.verdict === undefined, threadId, operationId);
+  if (!asked || !row || !isRecordOf(scope)(asked.request)) throw noApproval(approvalId);
+  const { threadId: key, operationId } = asked.request;
+  const threadId = threadOfKey(key);
+  refuseLeft(await shownCalls(key, scope), asked.verdict === undefined, threadId, operationId);
   const checked = checkedAnswer(ports, { asked, row }, answer);
   const [result] = await storeAnswers(ports, [{ question: { asked, row }, answer: checked }], approver);
   switch (result?.kind) {
@@ -146,8 +192,12 @@ function decided(message: string, hint: string, threadId: string): ToolgateError
 }
 
 /** An answer that nothing waits for is refused, not stored: nobody should believe that it did something. */
-async function refuseLeft(shownCalls: ShownCalls, open: boolean, threadId: string, operationId: string): Promise<void> {
-  const shown = await shownCalls(threadId);
+function refuseLeft(
+  shown: readonly ShownCall[] | undefined,
+  open: boolean,
+  threadId: string,
+  operationId: string,
+): void {
   if (shown === undefined) {
     throw new ToolgateError(
       "not_found",
@@ -187,32 +237,32 @@ async function resolveOne(
   ports: ReportPorts,
   operationId: string,
   type: ResolutionType,
-  options: { note?: string; by?: string },
+  options: { note?: string; by?: string; scope: string },
 ) {
   const by = identified(options.by);
   mustBeHeard(ports, by);
   const row = await ports.ledger.row(operationId);
-  if (row !== undefined && !isOwn(ports)(row)) throw noOperation(operationId);
+  if (row !== undefined && !isRecordOf(options.scope)(row)) throw noOperation(operationId);
   const result = await ports.ledger.resolve(operationId, type, {
     by,
     ...(options.note === undefined ? {} : { note: options.note }),
   });
   switch (result.kind) {
     case "resolved":
-      return { threadId: result.row.threadId };
+      return { threadId: threadOfKey(result.row.threadId) };
     case "already_settled":
       throw new ToolgateError(
         "already_settled",
         `operation \`${operationId}\` is settled: ${result.row.outcome.status}`,
         "nothing is left to settle; run the thread again",
-        { data: { threadId: result.row.threadId } },
+        { data: { threadId: threadOfKey(result.row.threadId) } },
       );
     case "owner_alive":
       throw new ToolgateError(
         "owner_alive",
         `the process that sent \`${result.row.operation.alias}\` may still get its answer`,
         "wait until it has ended, then say that it did not happen",
-        { data: { threadId: result.row.threadId } },
+        { data: { threadId: threadOfKey(result.row.threadId) } },
       );
     case "not_found":
       throw noOperation(operationId);
@@ -222,8 +272,4 @@ async function resolveOne(
 function noOperation(operationId: string): ToolgateError {
   const hint = "run `toolgate unknowns` to list those with an unknown outcome";
   return new ToolgateError("not_found", `there is no operation \`${operationId}\``, hint);
-}
-
-function isOwn({ config }: ReportPorts): (record: { readonly scope: string }) => boolean {
-  return ({ scope }) => scope === config.scope;
 }

@@ -38,7 +38,7 @@ async function same({ config, ledger, graph }: Pick<Toolgate, "config" | "ledger
   const store = await openLedger(config, { now: Date.now, liveness: () => "unknown" });
   const [light, whole] = [shownIn(config, store), shownBy(graph)];
   for (const threadId of [...expected.threads.map((one) => one.threadId), "no such thread"])
-    expect([threadId, await light(threadId)]).toEqual([threadId, await whole(threadId)]);
+    expect([threadId, await light(threadId, "local")]).toEqual([threadId, await whole(threadId, "local")]);
   await store.close();
   return Object.fromEntries(expected.threads.map(({ threadId, status }) => [threadId, status]));
 }

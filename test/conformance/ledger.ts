@@ -71,8 +71,8 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       at.clock.now += 1_000;
       await claimOne(at, operation());
       expect(await at.ledger.threads()).toEqual([
-        { threadId: "t1", lastAt: START + 2_000 },
-        { threadId: "t2", lastAt: START + 1_000 },
+        { threadId: "t1", scope: "local", lastAt: START + 2_000 },
+        { threadId: "t2", scope: "local", lastAt: START + 1_000 },
       ]);
     });
   });

@@ -33,6 +33,7 @@ interface Thread {
   lastAt: number;
   lastSeq: number;
   holder?: Holder | undefined;
+  scope?: string;
 }
 
 /** Everything that is kept. */
@@ -185,15 +186,22 @@ function isRejectedByPerson(row: OperationRow): row is SettledRow {
 
 function threadTables(
   kept: Kept,
-): Pick<Tables, "threads" | "touch" | "nextSeq" | "holder" | "setHolder" | "turn" | "addToTurn"> {
+): Pick<
+  Tables,
+  "threads" | "touch" | "scope" | "setScope" | "nextSeq" | "holder" | "setHolder" | "turn" | "addToTurn"
+> {
   return {
     threads: () =>
       [...kept.threads]
         .reverse()
         .sort(([, a], [, b]) => b.lastAt - a.lastAt)
-        .map(([threadId, { lastAt }]) => ({ threadId, lastAt })),
+        .map(([threadId, { lastAt, scope }]) => ({ threadId, scope, lastAt })),
     touch: (threadId, at) => {
       kept.thread(threadId).lastAt = at;
+    },
+    scope: (threadId) => kept.threads.get(threadId)?.scope,
+    setScope: (threadId, scope) => {
+      kept.thread(threadId).scope = scope;
     },
     nextSeq: (threadId) => {
       const thread = kept.thread(threadId);

@@ -20,6 +20,7 @@ export interface Header {
   lastAt: number;
   lastSeq: number;
   holder: Holder | undefined;
+  scope: string | undefined;
   readonly recent: readonly string[];
 }
 
@@ -141,6 +142,10 @@ function recording(tables: Tables, headers: ReadonlyMap<string, Header>, changes
     holder: (threadId) => headers.get(threadId)?.holder,
     setHolder: (threadId, holder) => {
       change(threadId).holder = holder;
+    },
+    scope: (threadId) => headers.get(threadId)?.scope,
+    setScope: (threadId, scope) => {
+      change(threadId).scope = scope;
     },
     addToTurn: (threadId, turnId, more) => {
       change(threadId);

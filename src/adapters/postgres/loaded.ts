@@ -20,7 +20,7 @@ export interface LoadedTables {
 
 /** What is not among the tables as it is loaded: it is answered as it came. */
 interface Aside {
-  readonly listed: { threadId: string; lastAt: number }[];
+  readonly listed: { threadId: string; scope: string | undefined; lastAt: number }[];
   readonly known: Set<string>;
   readonly requests: ModelRequestRecord[];
 }
@@ -86,7 +86,11 @@ function take(readSet: ReadSet, memory: MemoryTables, aside: Aside, part: Part):
       memory.addSnapshot(JSON.parse(gunzipSync(Buffer.from(body, "base64")).toString("utf8")) as ToolSnapshot);
       break;
     case "listed":
-      aside.listed.push({ threadId: JSON.parse(body) as string, lastAt: data.lastAt as number });
+      aside.listed.push({
+        threadId: JSON.parse(body) as string,
+        scope: scopeFrom(data.scope),
+        lastAt: data.lastAt as number,
+      });
   }
 }
 
@@ -97,13 +101,17 @@ function inOrder(parts: readonly Part[]): Part[] {
 }
 
 function newHeader(): Header {
-  return { version: 0, lastAt: 0, lastSeq: 0, holder: undefined, recent: [] };
+  return { version: 0, lastAt: 0, lastSeq: 0, holder: undefined, scope: undefined, recent: [] };
 }
 
 function headerOf({ extra: owner, data }: Part): Header {
   const { version, lastAt, lastSeq, recent, until } = data as unknown as Header & { until: number };
   const holder = owner === null ? undefined : { owner: JSON.parse(owner) as Owner, leaseUntil: until };
-  return { version, lastAt, lastSeq, recent, holder };
+  return { version, lastAt, lastSeq, recent, holder, scope: scopeFrom(data.scope) };
+}
+
+function scopeFrom(stored: unknown): string | undefined {
+  return stored === null || stored === undefined ? undefined : (JSON.parse(String(stored)) as string);
 }
 
 function rowOf({ body, extra: given, data }: Part): OperationRow {

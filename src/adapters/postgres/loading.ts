@@ -123,7 +123,7 @@ function now(): string {
 
 function headers(where: string): string {
   const data =
-    "json_build_object('version', version, 'recent', recent, 'lastAt', last_at, 'lastSeq', last_seq, 'until', holder_until)";
+    "json_build_object('version', version, 'recent', recent, 'lastAt', last_at, 'lastSeq', last_seq, 'until', holder_until, 'scope', scope)";
   return `${part("thread", { n: "n", body: "key", extra: "holder", data })} FROM toolgate_threads WHERE ${where}`;
 }
 
@@ -161,6 +161,6 @@ function snapshot(where: string): string {
 }
 
 function listed(): string {
-  const data = "json_build_object('lastAt', last_at)";
+  const data = "json_build_object('lastAt', last_at, 'scope', scope)";
   return `${part("listed", { n: "n", body: "key", data })} FROM toolgate_threads`;
 }

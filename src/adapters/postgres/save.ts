@@ -30,17 +30,18 @@ const HELD = `held AS MATERIALIZED (
   WHERE threads.thread = ANY(ARRAY(SELECT thread FROM t)) ORDER BY threads.thread FOR UPDATE OF threads)`;
 
 const THREADS = `t AS MATERIALIZED (SELECT * FROM json_to_recordset($1::json) AS t(thread text, key text, version bigint,
-  last_at float8, last_seq bigint, holder text, holder_key text, holder_until float8))`;
+  last_at float8, last_seq bigint, holder text, holder_key text, holder_until float8, scope text))`;
 
 const THREADS_CHANGED = `threads_changed AS (UPDATE toolgate_threads threads SET version = threads.version + 1,
   recent = (threads.recent || $2::text)[greatest(1, cardinality(threads.recent) - ${KEPT - 2}):], last_at = t.last_at,
-  last_seq = t.last_seq, holder = t.holder, holder_key = t.holder_key, holder_until = t.holder_until
+  last_seq = t.last_seq, holder = t.holder, holder_key = t.holder_key, holder_until = t.holder_until,
+  scope = t.scope
   FROM t, go
   WHERE threads.thread = t.thread AND t.version > 0 AND threads.thread = ANY(ARRAY(SELECT thread FROM t)))`;
 
 const THREADS_NEW = `threads_new AS (INSERT INTO toolgate_threads
-  (thread, key, version, recent, last_at, last_seq, holder, holder_key, holder_until)
-  SELECT thread, key, 1, ARRAY[$2::text], last_at, last_seq, holder, holder_key, holder_until
+  (thread, key, version, recent, last_at, last_seq, holder, holder_key, holder_until, scope)
+  SELECT thread, key, 1, ARRAY[$2::text], last_at, last_seq, holder, holder_key, holder_until, scope
   FROM t, go WHERE version = 0)`;
 
 const CHANGING = [
@@ -157,7 +158,7 @@ function clockToStore(image: Image, { clock: moment }: Changes) {
   return turned || lags ? { moment, turned } : undefined;
 }
 
-function threadCells(threadId: string, { version, lastAt, lastSeq, holder }: Header) {
+function threadCells(threadId: string, { version, lastAt, lastSeq, holder, scope }: Header) {
   return {
     thread: key(threadId),
     key: JSON.stringify(threadId),
@@ -167,6 +168,7 @@ function threadCells(threadId: string, { version, lastAt, lastSeq, holder }: Hea
     holder: holder ? JSON.stringify(holder.owner) : null,
     holder_key: holder ? ownerKey(holder.owner) : null,
     holder_until: holder?.leaseUntil ?? null,
+    scope: scope === undefined ? null : JSON.stringify(scope),
   };
 }
 

@@ -17,13 +17,13 @@ import { leaseOf } from "../../langgraph/held-graph.js";
 import type { Asked, NewRequest } from "../../ledger/port.js";
 import { editedMessage, type LastResponse, lastResponse } from "../last-response.js";
 import type { GraphPorts } from "../ports.js";
-import { threadOf, whoAnswers } from "../runtime.js";
+import { placeOf, whoAnswers } from "../runtime.js";
 import type { GraphState, GraphUpdate } from "../state.js";
 import { judgedViews } from "../views.js";
 
 export function approval(ports: GraphPorts) {
   return async (state: GraphState, runtime: LangGraphRunnableConfig): Promise<GraphUpdate> => {
-    const last = lastResponse(state, threadOf(runtime));
+    const last = lastResponse(state, placeOf(ports, runtime));
     if (!last) return { operations: [], note: "" };
     const batch = await judgeResponse(ports, last.shown);
     const open = batch.calls.filter((call) => call.judgement.kind === "ask");
@@ -78,13 +78,13 @@ function questionAbout(call: BatchCall, { request }: Asked): Question {
   };
 }
 
-function newRequest({ newId, config }: GraphPorts, { turnId, threadId }: Batch, call: BatchCall): NewRequest {
+function newRequest({ newId, config }: GraphPorts, { turnId, threadId, scope }: Batch, call: BatchCall): NewRequest {
   return {
     approvalId: newId(),
     operation: call.operation,
     turnId,
     threadId,
-    scope: config.scope,
+    scope,
     toolDigest: (call.entry as NonNullable<typeof call.entry>).digest,
     ...injectsOf(call),
     why: call.operation.decision?.reason ?? "no rule names this tool",
