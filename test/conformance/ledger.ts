@@ -1,4 +1,4 @@
-// What every ledger adapter must do: the invariants ledger-1 to ledger-8 of the port, with a clock and owners in the
+// What every ledger adapter must do: the invariants ledger-1 to ledger-9 of the port, with a clock and owners in the
 // test's hands.
 
 import { describe, expect, it } from "vitest";
