@@ -313,5 +313,8 @@ test("a host's tool, a callback and a grant are told the thread's id", async () 
   await toolgate.graph.invoke({ messages: [{ role: "user", content: "Pay." }] } as never, run as never);
   expect([...new Set(seen)].filter((one) => one !== undefined)).toEqual(["flat"]);
   const [paid] = b.log("accepted");
-  expect(decodeJwt(String((paid?.arguments as { token?: string } | undefined)?.token))).toMatchObject({ thread: "flat", scope: "mary" });
+  expect(decodeJwt(String((paid?.arguments as { token?: string } | undefined)?.token))).toMatchObject({
+    thread: "flat",
+    scope: "mary",
+  });
 });
