@@ -72,8 +72,8 @@ async function twoHosts(config: object, steps: readonly object[] = PAYS, options
   return { mary: await host("mary"), john: await host("john") };
 }
 
-describe("two users of one host, in memory", () => scopeWall(b, oneHost));
-describe("two hosts over one SQLite file", () => scopeWall(b, twoHosts));
+describe("two users of one host, in memory (G14)", () => scopeWall(b, oneHost));
+describe("two hosts over one SQLite file (G14)", () => scopeWall(b, twoHosts));
 describe("a host of the default scope beside another one", () => {
   scopeWall(b, async (config, steps) => {
     const { mary, john } = await twoHosts(config, steps);

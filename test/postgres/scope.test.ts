@@ -23,7 +23,7 @@ beforeEach(async () => {
   url = await server().freshSchema();
 });
 
-describe("two hosts over one database", () =>
+describe("two hosts over one database (G14)", () =>
   scopeWall(b, async (config, steps) => {
     const host = async (scope: string): Promise<Side> => {
       const whole = { ...config, scope, store: { kind: "postgres", url } };

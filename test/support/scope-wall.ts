@@ -58,7 +58,7 @@ const statuses = async ({ toolgate, options }: Side, threadId: string) =>
 export function scopeWall(b: Bench, sides: Sides): void {
   const paid = () => b.log("effect").flatMap(({ tool, arguments: given }) => (tool === "pay" ? [given] : []));
 
-  test("a question, its arguments, its thread and its state are not there for another scope", async () => {
+  test("a question, its arguments, its thread and its state are not there for another scope (records-scope-1)", async () => {
     const { mary, john } = await sides(configOf(b), PAYS);
     await say(mary, "flat", "Pay the rent.");
     const [question] = await mary.toolgate.ledger.requests("flat", mary.options);
