@@ -141,6 +141,24 @@ export function scopeWall(b: Bench, sides: Sides): void {
     expect(paid()).toEqual([]);
   });
 
+  test("a run that meets another of its thread is told the id; the other scope's thread is free", async () => {
+    const { mary, john } = await sides(configOf(b), PAYS);
+    const both = await Promise.allSettled([
+      say(mary, "flat", "Pay."),
+      say(mary, "flat", "Pay too."),
+      say(john, "flat", "Pay."),
+    ]);
+    const failures = both.flatMap((one) => (one.status === "rejected" ? [one.reason] : []));
+    expect(failures).toEqual([
+      expect.objectContaining({
+        code: "already_running",
+        message: expect.stringContaining("thread `flat` is running elsewhere"),
+        data: { threadId: "flat" },
+      }),
+    ]);
+    expect(await john.toolgate.ledger.requests("flat", john.options)).toHaveLength(1);
+  });
+
   test("a change of the state reaches the caller's own thread only", async () => {
     const { mary, john } = await sides(configOf(b), PAYS);
     await say(mary, "flat", "Pay the rent.");
