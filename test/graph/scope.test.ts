@@ -167,6 +167,33 @@ describe("a checkpointer of the host's own: another scope's thread is not there 
   });
 });
 
+test("a run inside of a run, as a host's tool begins one, is in the same thread of the same scope (held-4)", async () => {
+  b.onDisk();
+  const hosts: Side[] = [];
+  const delegate = tool(
+    async (_args, { configurable }) => {
+      const { thread_id } = configurable as { thread_id: string };
+      const messages = [{ role: "user", content: "Pay the rent." }];
+      await hosts[0]?.toolgate.graph.invoke({ messages } as never, { configurable: { thread_id } });
+      return "delegated";
+    },
+    { name: "delegate", description: "Delegates.", schema: z.object({}) },
+  );
+  const first = ({ messages }: { messages: readonly { text: string }[] }) =>
+    messages[0]?.text === "Delegate." ? { calls: [{ name: "delegate", args: {}, id: "d" }] } : PAYS[0];
+  const { toolgate } = await b.start({
+    config: configOf(b, { scope: "mary", permissions: { allow: ["delegate", "mcp__till__*"] } }) as never,
+    steps: [first, { say: "Done." }] as never,
+    tools: [delegate],
+  });
+  hosts.push({ toolgate, at: (threadId) => ({ configurable: { thread_id: threadId } }), options: {} });
+  await say(hosts[0] as Side, "flat", "Delegate.");
+  expect(effects()).toBe(1);
+  expect(new Set((await toolgate.host.ledger.threads()).map(({ threadId }) => threadId))).toEqual(
+    new Set(["mary\u001fflat"]),
+  );
+});
+
 describe("whose run it is", () => {
   test("nothing that a client sends chooses the scope (place-2)", async () => {
     const { mary, john } = await twoHosts(configOf(b));
