@@ -86,12 +86,13 @@ export function held<G extends object>(
   class HeldGraph extends Base {
     override async *_streamIterator(input: unknown, options?: Options): AsyncGenerator<unknown> {
       const place = this.#placeOf(options);
+      const config = merged(this.config, options);
       const run = super._streamIterator.bind(this);
       const under = (hold: Hold) => ({
         ...options,
-        configurable: { ...options?.configurable, [HOLD]: hold },
+        configurable: { ...config.configurable, [HOLD]: hold },
       });
-      if (typeof merged(this.config, options).configurable?.[INSIDE] === "function") {
+      if (typeof config.configurable?.[INSIDE] === "function") {
         await takeForScope(ports.ledger, place);
         yield* run(input, under(newHold({ place }))); // held-4
         return;
@@ -104,7 +105,7 @@ export function held<G extends object>(
         async function* (this: HeldGraph) {
           let failure: { readonly error: unknown } | undefined;
           try {
-            if (isCommand(input) && input.resume !== undefined) await this.#mustAsk(place, under(hold)); // held-2
+            if (isCommand(input) && input.resume !== undefined) await this.#mustAsk(place, under(hold).configurable); // held-2
             yield* run(input, under(hold));
           } catch (error) {
             failure = { error: inOurWords(error) };
@@ -150,18 +151,21 @@ export function held<G extends object>(
       return placeIn(config, { checkpointer: this.checkpointer, outer, inside: isInside(config), scopeOf });
     }
 
-    async #mustAsk({ threadId }: Place, config: Options): Promise<void> {
-      const { tasks } = await super.getState(config);
-      if (tasks.some(({ interrupts }) => interrupts.length > 0)) return;
-      throw new ToolgateError(
-        "already_decided",
-        `thread \`${threadId}\` asks nothing: it was answered already, or went on`,
-        "run the thread without an answer to go on with it",
-        { data: { threadId } },
-      );
+    async #mustAsk({ threadId }: Place, configurable: NonNullable<Options["configurable"]>): Promise<void> {
+      const { tasks } = await super.getState({ configurable });
+      if (!tasks.some(({ interrupts }) => interrupts.length > 0)) throw nothingAsked(threadId);
     }
   }
   return new HeldGraph({ ...graph }) as unknown as G;
+}
+
+function nothingAsked(threadId: string): ToolgateError {
+  return new ToolgateError(
+    "already_decided",
+    `thread \`${threadId}\` asks nothing: it was answered already, or went on`,
+    "run the thread without an answer to go on with it",
+    { data: { threadId } },
+  );
 }
 
 /** A graph's own configuration with that of one run or look. */

@@ -345,3 +345,16 @@ test("a host's tool, a callback and a grant are told the thread's id", async () 
     scope: "mary",
   });
 });
+
+test("a thread that is named beforehand, by `withConfig`, is the caller's own, too", async () => {
+  const { mary, john } = await twoHosts(configOf(b));
+  const named = ({ toolgate, at }: Side) => toolgate.graph.withConfig(at("flat"));
+  await named(mary).invoke({ messages: [{ role: "user", content: "Pay the rent." }] } as never, { durability: "sync" });
+  const [question] = await mary.toolgate.ledger.requests("flat");
+  const yes = new Command({ resume: { decisions: { [question?.approvalId as string]: { type: "approve" } } } });
+  await expect(named(john).invoke(yes as never, { durability: "sync" })).rejects.toMatchObject({
+    code: "already_decided",
+  });
+  await named(mary).invoke(yes as never, { durability: "sync" });
+  expect(effects()).toBe(1);
+});
