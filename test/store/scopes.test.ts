@@ -11,6 +11,7 @@ import Database from "better-sqlite3";
 import { describe, expect, test } from "vitest";
 import { toCell } from "../../src/adapters/sqlite/codec.js";
 import { migrate } from "../../src/adapters/sqlite/schema.js";
+import { threadKey } from "../../src/contracts/index.js";
 import type { Toolgate, ToolgateOptions } from "../../src/index.js";
 import { goldenConfig, goldenModel, OPENED_AT, say, thread } from "../golden/world.js";
 import { bench } from "../support/in-process.js";
@@ -185,9 +186,11 @@ describe("threads move to the scope of their rows (sqlite-scopes-1) (sqlite-scop
     const sole = written((db) => {
       ofScope(db, "bob");
       chat(db);
-      db.exec("DELETE FROM operations WHERE thread = (SELECT n FROM threads WHERE thread_id = 'claimed')");
+      db.exec(`DELETE FROM operations WHERE thread = (SELECT n FROM threads WHERE thread_id = 'claimed');
+        UPDATE model_requests SET proposal = NULL WHERE turn IN (SELECT turns.n FROM turns JOIN threads ON threads.n = thread WHERE thread_id = 'claimed')`);
     });
     migrate(sole);
+    expect(keys(sole)).toContain("bob\u001fclaimed bob");
     expect(saved(sole)).toEqual(
       ["chat", "claimed", "dispatching", "finished", "unknown", "waiting"].map((id) => `bob\u001f${id}`),
     );
@@ -236,6 +239,7 @@ describe("threads move to the scope of their rows (sqlite-scopes-1) (sqlite-scop
     }).close();
     const bob = await opened("bob");
     expect((await bob.ledger.operations(name)).map(({ status }) => status)).toEqual(["ok", "ok", "ok"]);
+    expect(await bob.host.ledger.operations(threadKey("bob", name))).toHaveLength(3);
     expect(await messagesOf(bob, name)).toHaveLength(9);
     expect((await bob.ledger.threads()).map(({ threadId }) => threadId)).toContain(name);
   });
