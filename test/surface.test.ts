@@ -37,6 +37,31 @@ describe("surface", () => {
     expect(Object.keys(testing).sort()).toEqual(["createTestToolgate", "scriptedModel"]);
   });
 
+  test("what a host asks of the ledger, and in whose name", async () => {
+    const agent = await toolgate.createToolgate({ config: { store: { kind: "memory" } } });
+    const inScope: toolgate.InScope = { scope: "acme" };
+    expect(Object.keys(agent.ledger)).toEqual([
+      "operations",
+      "requests",
+      "unknowns",
+      "answer",
+      "resolve",
+      "accept",
+      "acceptRestored",
+      "threads",
+    ]);
+    expect(await agent.ledger.operations("t1", inScope)).toEqual([]);
+    expect(await agent.ledger.requests(undefined, inScope)).toEqual([]);
+    expect(await agent.ledger.unknowns("t1", inScope)).toEqual([]);
+    expect(await agent.ledger.threads(inScope)).toEqual([]);
+    expect(await agent.snapshot("t1", inScope)).toBeUndefined();
+    const missing = { code: "not_found" };
+    const answer = agent.ledger.answer("x", { type: "approve" }, { approver: "ada", ...inScope });
+    await expect(answer).rejects.toMatchObject(missing);
+    await expect(agent.ledger.resolve("x", "leave", { by: "ada", ...inScope })).rejects.toMatchObject(missing);
+    await agent.close();
+  });
+
   test("error codes", () => {
     expect(toolgate.ERROR_CODES).toEqual([
       "already_decided",

@@ -5,6 +5,7 @@
 import { z } from "zod";
 import { DecisionKind, EffectClass } from "./operation.js";
 import { JsonObject } from "./snapshot.js";
+import { DEFAULT_SCOPE, isScope, SCOPE_RULE } from "./thread-id.js";
 
 const count = z.number().int().nonnegative();
 const positive = z.number().int().positive();
@@ -21,6 +22,9 @@ export const Facts = z
   )
   .refine((facts) => Object.keys(facts).length > 0, "names nothing that could be met");
 export type Facts = z.infer<typeof Facts>;
+
+/** The name of a scope. */
+export const Scope = z.string().min(1).max(255).refine(isScope, `must be ${SCOPE_RULE}`);
 
 const serverCommon = {
   /** `on-demand` servers wait until the model asks for them with `connect_server`. */
@@ -220,7 +224,8 @@ export const Config = z.strictObject({
   leaseMs: positive.default(15_000),
   haltScope: z.enum(["thread", "server"]).default("thread"),
   approvals: ApprovalSettings.default(ApprovalSettings.parse({})),
-  scope: z.string().min(1).default("local"),
+  /** Of every run of which `identify` says no other. */
+  scope: Scope.default(DEFAULT_SCOPE),
   store: StoreConfig,
   /** Values that never leave the process in text: expanded variables, headers, the approval secret. */
   secrets: z.array(z.string()).default([]),

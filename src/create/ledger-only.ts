@@ -8,7 +8,7 @@
 import { steadyMs } from "../adapters/process/clock.js";
 import { createSchemaChecker } from "../adapters/schema/checker.js";
 import { GRANT_START } from "../approval/index.js";
-import { type Config, checkedThreadId, type Digest, type OperationView } from "../contracts/index.js";
+import type { Config, Digest, OperationView } from "../contracts/index.js";
 import type { ShownCall, ShownCalls } from "../gate/verdicts.js";
 import { openRedactor } from "../observation/redact.js";
 import { type Records, recordsOf } from "../report/records.js";
@@ -59,21 +59,21 @@ export async function openRecords(given: Config): Promise<OpenRecords> {
 /** What the heads of threads show. (records-2) */
 export function shownIn(config: Config, store: Pick<LedgerStore, "checkpoints">): ShownCalls {
   const checkpoints = once(store.checkpoints);
-  return async (threadId) => {
+  return async (key, scope) => {
     const saver = await checkpoints();
-    const head = await saver.getTuple({ configurable: { thread_id: checkedThreadId(threadId) } });
+    const head = await saver.getTuple({ configurable: { thread_id: key } });
     if (head === undefined) return undefined;
-    if (head.pendingWrites?.some(([, channel]) => channel === "operations")) return askGraph(config, threadId);
+    if (head.pendingWrites?.some(([, channel]) => channel === "operations")) return askGraph(config, key, scope);
     return (head.checkpoint.channel_values["operations"] as OperationView[] | undefined) ?? [];
   };
 }
 
 /** The run ended between the writes of a step and its checkpoint: only LangGraph knows which of them count. */
-async function askGraph(config: Config, threadId: string): Promise<readonly ShownCall[] | undefined> {
+async function askGraph(config: Config, key: string, scope: string): Promise<readonly ShownCall[] | undefined> {
   const { createToolgate, shownBy } = await import("./toolgate.js");
   const toolgate = await createToolgate({ config });
   try {
-    return await shownBy(toolgate.graph)(threadId);
+    return await shownBy(toolgate.graph)(key, scope);
   } finally {
     await toolgate.close();
   }

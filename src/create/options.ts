@@ -4,9 +4,10 @@ import type { BaseChatModel } from "@langchain/core/language_models/chat_models"
 import type { StructuredToolInterface } from "@langchain/core/tools";
 import type { BaseCheckpointSaver, LangGraphRunnableConfig } from "@langchain/langgraph";
 import type { Config, Finding, ToolSnapshot } from "../contracts/index.js";
+import type { Identity } from "../gate/identity.js";
 import type { buildGraph, GraphPorts } from "../graph/index.js";
 import type { Ledger } from "../ledger/port.js";
-import type { Records } from "../report/records.js";
+import type { InScope, Records } from "../report/records.js";
 
 export interface ToolgateOptions {
   /** A path to `toolgate.json`, or its content. */
@@ -20,12 +21,15 @@ export interface ToolgateOptions {
   /** The host's own tools, offered beside the servers'. */
   readonly tools?: readonly StructuredToolInterface[];
   /**
-   * Who answers questions in a run. **Contract:** synchronous; may throw or return undefined; then nobody is identified. It must not
+   * Who answers questions in a run; with `{ id, scope }` also whose threads and records the run sees. It is asked of every run, of
+   * every look at a thread's state and of every change to it, with its configuration, before anything is read; and again in the
+   * node that was answered. **Contract:** synchronous; may throw or return undefined; then nobody is identified, and the scope is the
+   * configuration's. A scope that cannot be used (a string of 1 to 255 characters can) is refused with `config_invalid`. It must not
    * believe what a client can write: `configurable`, `context` and headers, unless the host's own server wrote them.
    * `"langgraph-auth"` is the host's word that LangGraph's server has `auth` set up and stamps `langgraph_auth_user`.
    * @default the configuration's `approvals.identity`; without it nobody is identified
    */
-  readonly identify?: ((runtime: LangGraphRunnableConfig) => string | undefined) | "langgraph-auth";
+  readonly identify?: ((runtime: LangGraphRunnableConfig) => string | Identity | undefined) | "langgraph-auth";
   /**
    * Names this machine among those that share a store: whether a process of another machine still lives is decided by its
    * lease alone. Set it where containers or virtual machines share a machine id. @default the operating system's id
@@ -44,8 +48,8 @@ export interface Toolgate {
   readonly findings: readonly Finding[];
   /** What the graph's nodes are given; for the command and the service. */
   readonly host: GraphPorts;
-  /** The current snapshot (of a thread); undefined before the first discovery. */
-  snapshot(threadId?: string): Promise<ToolSnapshot | undefined>;
+  /** The current snapshot (of a thread of the configuration's scope, or of another one); undefined before the first discovery. */
+  snapshot(threadId?: string, options?: InScope): Promise<ToolSnapshot | undefined>;
   /**
    * Ends every process that was started, after calls in flight and late answers were waited for. Every step is taken even
    * when an earlier one fails; the first failure is then thrown. Idempotent.

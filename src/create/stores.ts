@@ -115,7 +115,8 @@ async function openPostgresLedger(
 async function memoryCheckpoints(): Promise<BaseCheckpointSaver> {
   const { MemorySaver } = await import("@langchain/langgraph-checkpoint");
   const { CheckpointSerializer } = await import("../langgraph/serde.js");
-  return new MemorySaver(new CheckpointSerializer());
+  const { ourSaver } = await import("../langgraph/keyed-saver.js");
+  return ourSaver(new MemorySaver(new CheckpointSerializer()));
 }
 
 /** One file holds ledger, results and checkpoints: what belongs together is backed up together. */

@@ -6,11 +6,12 @@ import { createServers, type McpDeps } from "../adapters/mcp/pool.js";
 import { steadyMs, uptimeMs } from "../adapters/process/clock.js";
 import { createSchemaChecker } from "../adapters/schema/checker.js";
 import { GRANT_START } from "../approval/index.js";
-import type { Config, OperationView } from "../contracts/index.js";
+import { type Config, checkedScope, type OperationView, ToolgateError, threadOfKey } from "../contracts/index.js";
 import type { Servers } from "../contracts/mcp-port.js";
 import { builtInTools } from "../execution/built-in-tools.js";
 import type { ShownCalls } from "../gate/verdicts.js";
 import { buildGraph, type GraphPorts } from "../graph/index.js";
+import { spokenFor } from "../langgraph/place.js";
 import { createCatalog } from "../listings/catalog.js";
 import { openRedactor } from "../observation/index.js";
 import { withLastBodies } from "../observation/last-bodies.js";
@@ -65,16 +66,17 @@ function connectRooms(
   const ports = portsOf(options, configured, stores, { owners, background, openServers });
   const { servers, checker } = ports; // what was opened here is closed here
   const graph = buildGraph(ports, options.checkpointer ?? stores.checkpointer);
-  const stateOf = (threadId: string) => graph.getState({ configurable: { thread_id: threadId } });
   return withoutSecretsInPrint({
     graph,
     ledger: recordsOf(ports, shownBy(graph)),
     config,
     findings,
     host: ports,
-    async snapshot(threadId) {
+    async snapshot(threadId, options = {}) {
       if (threadId === undefined) return ports.catalog.latest();
-      const id = ((await stateOf(threadId)).values as { snapshot?: { id: string } }).snapshot?.id;
+      const scope = "scope" in options ? checkedScope(options.scope, "the host") : config.scope;
+      const { values } = await graph.getState(spokenFor(threadId, scope));
+      const id = (values as { snapshot?: { id: string } }).snapshot?.id;
       return id === undefined ? undefined : ports.catalog.snapshot(id);
     },
     close: once(() =>
@@ -91,11 +93,17 @@ function connectRooms(
 
 /** Reads from the newest checkpoint of a thread which calls it is showing. */
 export function shownBy(graph: Toolgate["graph"]): ShownCalls {
-  return async (threadId) => {
-    const state = await graph.getState({ configurable: { thread_id: threadId } });
+  return async (key, scope) => {
+    const state = await graph.getState(spokenFor(threadOfKey(key), scope)).catch(unlessMissing);
+    if (state === undefined) return undefined;
     if (state.config.configurable?.["checkpoint_id"] === undefined) return undefined;
     return (state.values as { operations?: OperationView[] }).operations ?? [];
   };
+}
+
+/** A thread that is another scope's shows nothing. */
+function unlessMissing(error: unknown): undefined {
+  if (!(error instanceof ToolgateError) || error.code !== "not_found") throw error;
 }
 
 /** One object that satisfies the ports of every room. */
@@ -154,7 +162,7 @@ function jsonProblem(text: string): string | undefined {
 }
 
 /** Who a run's answers come from. By itself nobody is identified: what a run is configured with, clients may have written. */
-function identifyBy(identify: ToolgateOptions["identify"]): (runtime: LangGraphRunnableConfig) => string | undefined {
+function identifyBy(identify: ToolgateOptions["identify"]): (runtime: LangGraphRunnableConfig) => unknown {
   if (identify === undefined) return () => undefined;
   return identify === "langgraph-auth" ? authenticatedUser : identify;
 }

@@ -64,7 +64,9 @@ export interface HostTool {
 
 /** The run that acts, as far as the road of a call must know it. */
 export interface Run {
+  /** The thread's key. */
   readonly threadId: string;
+  readonly scope: string;
   readonly lease: RunLease;
   /** The highest number of a write that this branch of the thread has seen. */
   readonly ledgerSeq: number;

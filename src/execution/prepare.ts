@@ -7,7 +7,7 @@
 //              not even that can be recorded, the run fails with `store_failed` and can be run again.
 //   prepare-4. What could not be marked `dispatching` is not sent.
 
-import { type Digest, LOCAL, type Outcome, rejected, ToolgateError } from "../contracts/index.js";
+import { type Digest, LOCAL, type Outcome, rejected, ToolgateError, threadOfKey } from "../contracts/index.js";
 import type { Batch, BatchCall } from "../gate/batch.js";
 import { injectsOf } from "../gate/routed-call.js";
 import type { ClaimResult } from "../ledger/port.js";
@@ -35,11 +35,11 @@ export async function refuseWhatMoved(
 
 export async function refuse(
   ports: ExecutionPorts,
-  { threadId, turnId }: Batch,
+  { threadId, scope, turnId }: Batch,
   refused: readonly Refused[],
   run: Run,
 ): Promise<void> {
-  const place = { threadId, turnId, scope: ports.config.scope };
+  const place = { threadId, turnId, scope };
   await ports.ledger.refuse(
     refused.map(({ call: { operation, entry }, outcome }) => {
       return { ...place, operation, toolDigest: entry?.digest ?? null, outcome };
@@ -119,7 +119,7 @@ export async function claim(
   try {
     return await ports.ledger.claim({
       threadId: batch.threadId,
-      scope: config.scope,
+      scope: batch.scope,
       turnId: batch.turnId,
       proposalId: batch.proposalId,
       ledgerSeq: run.ledgerSeq,
@@ -174,9 +174,10 @@ export function unavailable(message: string): Outcome {
 }
 
 export function alreadyRunning(
-  threadId: string,
+  key: string,
   { operation }: { readonly operation: { readonly id: Digest; readonly alias: string } },
 ): ToolgateError {
+  const threadId = threadOfKey(key);
   return new ToolgateError(
     "already_running",
     `thread \`${threadId}\` is running elsewhere: \`${operation.alias}\` is in flight`,

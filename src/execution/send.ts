@@ -10,6 +10,7 @@ import {
   type Operation,
   sha256,
   type ToolEntry,
+  threadOfKey,
 } from "../contracts/index.js";
 import type { BatchCall } from "../gate/batch.js";
 import { localResult, resultProblem } from "../observation/index.js";
@@ -129,14 +130,14 @@ async function injectedInto(ports: ExecutionPorts, call: BatchCall, run: Run): P
 async function grantFor(
   ports: ExecutionPorts,
   { operation, entry, yes }: BatchCall,
-  { threadId }: Run,
+  { threadId, scope }: Run,
 ): Promise<string> {
   const { server, tool, digest } = entry as NonNullable<typeof entry>; // a claimed operation has a tool
   if (server === LOCAL) throw new Error("a grant is for a server, and this is a tool of the host");
   const secret = ports.config.mcpServers[server]?.grantSecret ?? ports.secret;
   const { id, argumentsDigest } = operation;
   const about = { operationId: id, argumentsDigest, server, tool, toolDigest: digest };
-  const claims = { ...about, threadId, scope: ports.config.scope, approver: yes?.approver ?? null };
+  const claims = { ...about, threadId: threadOfKey(threadId), scope, approver: yes?.approver ?? null };
   const grant = await mintGrant(claims, secret, { now: ports.now(), ttlMs: ports.config.approvals.ttlMs });
   for (const part of grant.split(".").slice(1)) ports.hide(part); // a server's error text may hold any part of it
   return grant;

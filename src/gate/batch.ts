@@ -30,9 +30,14 @@ import { type CallFacts, type Judgement, judge, type ToolSettings } from "../pol
 import type { GatePorts } from "./ports.js";
 import { argumentProblem, injectsOf, locate, type Routed, route } from "./routed-call.js";
 
-/** One model response as a conversation shows it. None of it is believed (batch-1). */
-export interface ResponseShown {
+/** Where a run is: its thread, by the key, and its scope. */
+export interface RunPlace {
   readonly threadId: string;
+  readonly scope: string;
+}
+
+/** One model response as a conversation shows it. None of it is believed (batch-1). */
+export interface ResponseShown extends RunPlace {
   readonly messageId: string | undefined;
   readonly calls: readonly MessageCall[];
   /** What the message says of itself. */
@@ -57,8 +62,7 @@ export interface BatchCall {
   readonly judgement: Judgement;
 }
 
-export interface Batch {
-  readonly threadId: string;
+export interface Batch extends RunPlace {
   readonly turnId: string;
   readonly proposalId: string;
   readonly snapshot: ToolSnapshot | undefined;
@@ -92,6 +96,7 @@ export async function judgeResponse(ports: GatePorts, response: ResponseShown): 
   });
   return {
     threadId: response.threadId,
+    scope: response.scope,
     turnId: plan.turnId,
     proposalId: plan.proposalId,
     snapshot,
@@ -124,7 +129,7 @@ async function lookUp(ports: GatePorts, response: ResponseShown): Promise<Found>
   if (response.proposalId !== undefined) {
     const first = await lookAt(ports, response, response.proposalId, shown);
     const { proposal } = first.look;
-    foreign = proposal !== undefined && !isOwn(ports, response, proposal);
+    foreign = proposal !== undefined && !isOwn(response, proposal);
     if (proposal !== undefined && !foreign) {
       if (proposal.snapshotId === response.snapshotId) return { ...first, snapshot: shown, foreign };
       const snapshot = await snapshotOf(proposal.snapshotId);
@@ -136,8 +141,8 @@ async function lookUp(ports: GatePorts, response: ResponseShown): Promise<Found>
   return { ...(await lookAt(ports, response, unproposed, shown)), snapshot: shown, foreign };
 }
 
-function isOwn(ports: GatePorts, { threadId }: ResponseShown, proposal: Proposal): boolean {
-  return proposal.threadId === threadId && proposal.scope === ports.config.scope;
+function isOwn({ threadId, scope }: ResponseShown, proposal: Proposal): boolean {
+  return proposal.threadId === threadId && proposal.scope === scope;
 }
 
 async function lookAt(
@@ -146,12 +151,12 @@ async function lookAt(
   proposalId: string,
   snapshot: ToolSnapshot | undefined,
 ): Promise<{ readonly plan: Plan; readonly look: Look }> {
-  const { threadId, ledgerSeq } = response;
-  const { scope, haltScope } = ports.config;
+  const { threadId, scope, ledgerSeq } = response;
+  const { haltScope } = ports.config;
   const query: LookQuery = { threadId, scope, proposalId, ledgerSeq, haltScope };
   const planFrom = (proposal: Proposal | undefined, rows: readonly OperationRow[]): Plan => {
     const byId = new Map(rows.map((row) => [row.operation.id, row]));
-    const own = proposal !== undefined && isOwn(ports, response, proposal) ? proposal : undefined;
+    const own = proposal !== undefined && isOwn(response, proposal) ? proposal : undefined;
     const routed = response.calls.map((call) =>
       route(ports, locate(call, own, proposalId, byId), proposalId, snapshot),
     );

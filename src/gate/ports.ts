@@ -6,7 +6,7 @@ import type { Ledger } from "../ledger/port.js";
 import type { Policy, Settings } from "../policy/index.js";
 
 export interface GatePorts {
-  readonly config: Pick<Config, "approvals" | "haltScope" | "limits" | "scope">;
+  readonly config: Pick<Config, "approvals" | "haltScope" | "limits">;
   readonly ledger: Pick<Ledger, "answer" | "ask" | "look" | "openRequests">;
   readonly catalog: { snapshot(id: Digest): Promise<ToolSnapshot | undefined> };
   readonly checker: Pick<SchemaChecker, "check">;

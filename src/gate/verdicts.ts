@@ -6,23 +6,18 @@ import { seal, sealed } from "../approval/index.js";
 import {
   type ApprovalRequest,
   digest,
+  isRecordOf,
   type JsonObject,
   type Operation,
   type OperationRow,
   operationId,
+  placesOf,
   rejected,
   type Verdict,
 } from "../contracts/index.js";
 import type { Answered, AnswerResult, Asked } from "../ledger/port.js";
+import { UNAUTHENTICATED } from "./identity.js";
 import type { GatePorts } from "./ports.js";
-
-/** Nobody in particular. */
-export const UNAUTHENTICATED = "unauthenticated";
-
-/** Whoever a host names, as somebody: text with something in it. Everything else, a promise too, is nobody in particular. */
-export function identified(who: unknown): string {
-  return typeof who === "string" && who.trim() !== "" ? who : UNAUTHENTICATED;
-}
 
 /**
  * Why somebody is not heard: the host takes answers and resolutions of known people only. The one rule for every way in
@@ -45,8 +40,11 @@ export interface ShownCall {
   readonly status: string;
 }
 
-/** What the head of a thread shows of its batch; undefined when the thread's checkpoints are not in this store. */
-export type ShownCalls = (threadId: string) => Promise<readonly ShownCall[] | undefined>;
+/**
+ * What the head of a thread shows of its batch; undefined when the thread's checkpoints are not in this store. Threads are
+ * named by their keys.
+ */
+export type ShownCalls = (key: string, scope: string) => Promise<readonly ShownCall[] | undefined>;
 
 /** Stores answers by compare-and-set; results in the order given. */
 export async function storeAnswers(
@@ -63,15 +61,17 @@ export async function storeAnswers(
  * question of another scope.
  */
 export async function openQuestions(
-  ports: Pick<GatePorts, "config" | "ledger" | "secret">,
+  ports: Pick<GatePorts, "ledger" | "secret">,
   shownCalls: ShownCalls,
+  scope: string,
   threadId?: string,
 ): Promise<OpenQuestion[]> {
-  const all = await ports.ledger.openRequests(threadId, { answered: true });
-  const current = all.filter(({ request }) => request.scope === ports.config.scope);
+  const keys = threadId === undefined ? [undefined] : placesOf(scope, threadId);
+  const all = await Promise.all(keys.map((key) => ports.ledger.openRequests(key, { answered: true })));
+  const current = all.flat().filter(({ request }) => isRecordOf(scope)(request));
   const heads = new Map<string, readonly ShownCall[] | undefined>();
   for (const { request } of current) {
-    if (!heads.has(request.threadId)) heads.set(request.threadId, await shownCalls(request.threadId));
+    if (!heads.has(request.threadId)) heads.set(request.threadId, await shownCalls(request.threadId, scope));
   }
   return current.flatMap(({ row, ...asked }) => {
     const { verdict, request } = asked;

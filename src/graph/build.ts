@@ -16,11 +16,12 @@ import { model } from "./nodes/model.js";
 import { observe } from "./nodes/observe.js";
 import { resultUnknown } from "./nodes/result_unknown.js";
 import type { GraphPorts } from "./ports.js";
-import { threadOf } from "./runtime.js";
+import { placeOf, scopeOf } from "./runtime.js";
 import { changesOf, type GraphState, type GraphUpdate, Public, STATE_VERSION, State } from "./state.js";
 
 /** Compiles the graph. Starts no server and needs no model: drawing it is free. */
 export function buildGraph(ports: GraphPorts, checkpointer: BaseCheckpointSaver | undefined) {
+  const ours = (node: Node) => oursOf(ports, node);
   const graph = new StateGraph({ state: State, input: Public, output: Public })
     .addNode("discover", ours(discover(ports)))
     .addNode("model", ours(model(ports)))
@@ -39,7 +40,7 @@ export function buildGraph(ports: GraphPorts, checkpointer: BaseCheckpointSaver 
     .addConditionalEdges("result_unknown", route(afterResultUnknown), ["result_unknown", "model"]);
   narrow(graph, ROUTED_BY);
   const compiled = graph.compile({ name: "toolgate", ...(checkpointer ? { checkpointer } : {}) });
-  return held(compiled, ports).withConfig({
+  return held(compiled, ports, (config) => scopeOf(ports, config)).withConfig({
     recursionLimit: recursionLimit(ports.config.limits.modelRequests),
   });
 }
@@ -62,9 +63,9 @@ type Node = (state: GraphState, runtime: LangGraphRunnableConfig) => Promise<Gra
  * A node that refuses a thread of a later version, wherever the thread was stopped, before anything is asked or sent; and
  * that acts no more once the lease of its run has passed: the thread may be another's by now.
  */
-function ours(node: Node): Node {
+function oursOf(ports: GraphPorts, node: Node): Node {
   return async (state, runtime) => {
-    if (leaseOf(runtime)?.valid() === false) throw lapsed(threadOf(runtime));
+    if (leaseOf(runtime)?.valid() === false) throw lapsed(placeOf(ports, runtime).threadId);
     if ((state.stateVersion ?? STATE_VERSION) <= STATE_VERSION) return changesOf(state, await node(state, runtime));
     throw new ToolgateError(
       "store_version",

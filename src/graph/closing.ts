@@ -23,7 +23,7 @@ export async function settleAll(
     if (call.judgement.kind === "settled") rows.set(call.operation.id, call.judgement.row);
     else open.push(call);
   }
-  const place = { threadId: batch.threadId, scope: ports.config.scope, turnId: batch.turnId };
+  const place = { threadId: batch.threadId, scope: batch.scope, turnId: batch.turnId };
   const closed = await ports.ledger.refuse(
     open.map(({ operation, entry, judgement }) => {
       const outcome = judgement.kind === "refuse" ? judgement.outcome : rejected("withdrawn", "host", withdrawn);

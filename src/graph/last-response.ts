@@ -1,7 +1,7 @@
 // Last response: the calls of the last AI message of a conversation, as the gate is asked about them.
 
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
-import type { Batch, ResponseShown } from "../gate/batch.js";
+import type { Batch, ResponseShown, RunPlace } from "../gate/batch.js";
 import { callsOf, lastProposal, metadataOf, turnOf, withArguments } from "../observation/conversation.js";
 import type { GraphState } from "./state.js";
 
@@ -14,7 +14,7 @@ export interface LastResponse {
 /** The last AI message, if it has calls. */
 export function lastResponse(
   state: Pick<GraphState, "messages" | "ledgerSeq" | "snapshot">,
-  threadId: string,
+  place: RunPlace,
 ): LastResponse | undefined {
   const found = lastProposal(state.messages);
   if (!found) return undefined;
@@ -22,7 +22,7 @@ export function lastResponse(
   const { proposalId, snapshotId = state.snapshot?.id } = metadataOf(message);
   const turnId = turnOf(state.messages, at);
   const { ledgerSeq } = state;
-  const shown = { threadId, messageId: message.id, calls: callsOf(message), proposalId, snapshotId, turnId, ledgerSeq };
+  const shown = { ...place, messageId: message.id, calls: callsOf(message), proposalId, snapshotId, turnId, ledgerSeq };
   return { message, shown };
 }
 

@@ -18,8 +18,8 @@ export interface GraphPorts extends GatePorts, ExecutionPorts, HeldPorts, Report
   readonly checker: GatePorts["checker"];
   /** Resolved at the first request: drawing the graph needs no model. */
   readonly model: () => Promise<BaseChatModel>;
-  /** Who answers in this run. **Contract:** may throw; then nobody is identified. */
-  readonly identify: (runtime: LangGraphRunnableConfig) => string | undefined;
+  /** Who answers in this run, and in which scope it is (gate/identity.ts). **Contract:** may throw; then nobody is identified. */
+  readonly identify: (runtime: LangGraphRunnableConfig) => unknown;
   /** Says why JSON text cannot be taken as it stands (duplicate keys and the like); undefined when it can. */
   readonly jsonProblem: (text: string) => string | undefined;
 }

@@ -6,7 +6,7 @@
 
 import { type AIMessage, type BaseMessage, RemoveMessage, ToolMessage } from "@langchain/core/messages";
 import type { Owner } from "../contracts/index.js";
-import { judgeResponse } from "../gate/batch.js";
+import { judgeResponse, type RunPlace } from "../gate/batch.js";
 import { withArguments } from "../observation/conversation.js";
 import { highestSeq, settleAll, toolMessageOf } from "./closing.js";
 import { lastResponse } from "./last-response.js";
@@ -49,18 +49,18 @@ export function gapsIn(messages: readonly BaseMessage[]): Gaps {
 export async function repair(
   ports: GraphPorts,
   state: GraphState,
-  threadId: string,
+  place: RunPlace,
   run: Owner | undefined,
 ): Promise<{ readonly messages: readonly BaseMessage[]; readonly update: GraphUpdate } | undefined> {
   const { open, strays } = gapsIn(state.messages);
   if (open.size === 0 && strays.size === 0) return undefined;
-  await ports.ledger.sweep({ threadId, reads: true });
+  await ports.ledger.sweep({ threadId: place.threadId, reads: true });
   const answers = new Map<number, BaseMessage[]>();
   const edits = new Map<number, BaseMessage>();
   let { ledgerSeq } = state;
   let halted = state.halt.operations;
   for (const [at, ids] of open) {
-    const last = lastResponse({ ...state, messages: state.messages.slice(0, at + 1) }, threadId);
+    const last = lastResponse({ ...state, messages: state.messages.slice(0, at + 1) }, place);
     if (!last) continue;
     const batch = await judgeResponse(ports, last.shown);
     const rows = await settleAll(ports, batch, "it was withdrawn: the conversation went on; it was not run", run); // repair-2

@@ -2,31 +2,37 @@
 
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import type { Run } from "../execution/ports.js";
-import { identified, UNAUTHENTICATED } from "../gate/verdicts.js";
+import type { RunPlace } from "../gate/batch.js";
+import { identityFrom, UNAUTHENTICATED } from "../gate/identity.js";
 import { checkpointStored } from "../langgraph/durability.js";
+import { placeOfRun } from "../langgraph/held-graph.js";
 import type { Lease } from "../langgraph/thread-lease.js";
 import type { GraphPorts } from "./ports.js";
 import type { GraphState } from "./state.js";
 
-/** The thread a run belongs to. */
-export function threadOf(runtime: LangGraphRunnableConfig): string {
+/** Where a run is: its thread, by the key, and its scope, as the graph's door found them. */
+export function placeOf({ config }: Pick<GraphPorts, "config">, runtime: LangGraphRunnableConfig): RunPlace {
+  const place = placeOfRun(runtime);
+  if (place !== undefined) return { threadId: place.key, scope: place.scope };
   const configured = (runtime.configurable as { thread_id?: unknown } | undefined)?.thread_id;
-  return String(runtime.executionInfo?.threadId ?? configured ?? "");
+  return { threadId: String(runtime.executionInfo?.threadId ?? configured ?? ""), scope: config.scope };
 }
 
-/** Who answers in this run; `unauthenticated` when nobody is known. */
+/** The scope of a run, or of a look at a thread. Throws `config_invalid` where the host named one that cannot be used. */
+export function scopeOf(ports: Pick<GraphPorts, "identify" | "config">, runtime: LangGraphRunnableConfig): string {
+  return identityFrom(() => ports.identify(runtime), ports.config.scope).scope;
+}
+
+/** Who answers in this run; `unauthenticated` when nobody is known, or somebody of another scope than the run's. */
 export function whoAnswers(ports: GraphPorts, runtime: LangGraphRunnableConfig): string {
-  try {
-    return identified(ports.identify(runtime));
-  } catch {
-    return UNAUTHENTICATED;
-  }
+  const { id, scope } = identityFrom(() => ports.identify(runtime), ports.config.scope);
+  return scope === placeOf(ports, runtime).scope ? id : UNAUTHENTICATED;
 }
 
 /** The run as the road of a call must know it. */
 export function runOf(ports: GraphPorts, state: GraphState, runtime: LangGraphRunnableConfig, lease: Lease): Run {
   return {
-    threadId: threadOf(runtime),
+    ...placeOf(ports, runtime),
     lease,
     ledgerSeq: state.ledgerSeq,
     connected: state.connected,

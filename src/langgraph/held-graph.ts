@@ -10,6 +10,8 @@
 //           into the graph.
 //   held-6. A run whose thread could not be given back durably fails with `store_failed`, because what it returned might
 //           not survive a loss of power.
+//   held-7. A run, a look at a thread and a change to it are of one scope, which the host names. A thread of another scope is
+//           not there (place.ts, keyed-saver.ts).
 //
 // It overrides LangGraph's `_streamIterator` and `_resolveCheckpointer`, which are private: test/langgraph/pinned.test.ts names the version.
 
@@ -19,12 +21,16 @@ import {
   isCommand,
   type LangGraphRunnableConfig,
 } from "@langchain/langgraph";
-import { checkedThreadId, ToolgateError } from "../contracts/index.js";
+import { ToolgateError } from "../contracts/index.js";
+import type { Ledger } from "../ledger/port.js";
 import { drained } from "./drain.js";
 import { type Saves, savesOf } from "./fenced-saver.js";
+import { keyedSaver } from "./keyed-saver.js";
+import { mustBeOurs, type Options, type Place, placeIn, takeForScope } from "./place.js";
 import { type Lease, type LeasePorts, takeThread } from "./thread-lease.js";
 
 export interface HeldPorts extends LeasePorts {
+  readonly ledger: LeasePorts["ledger"] & Pick<Ledger, "adopt" | "scopeOf">;
   /** `elapsed` resolves after so many milliseconds. */
   readonly after: (ms: number) => { readonly elapsed: Promise<void>; readonly cancel: () => void };
 }
@@ -32,55 +38,74 @@ export interface HeldPorts extends LeasePorts {
 /** Where a run's hold on its thread stands among the configurable values, which no client can set: it is written over. */
 const HOLD = "__toolgate_hold";
 
+/** A run, or a look at a thread, which has no lease; nor has a run as part of another graph. */
 interface Hold {
-  readonly lease: Lease;
-  readonly saves: Saves;
+  readonly place: Place;
+  readonly lease?: Lease;
+  readonly saves?: Saves;
 }
 
 /** The holds that were made here: what a client sends under the same name is none. */
 const holds = new WeakSet<object>();
 
+function newHold(hold: Hold): Hold {
+  holds.add(hold);
+  return hold;
+}
+
 /** Set by LangGraph, to a function, where a graph runs inside of another one: no client can send one. */
 const INSIDE = "__pregel_read";
 
-type Options = Partial<LangGraphRunnableConfig>;
+/** Where LangGraph lends a part of another graph the checkpointer of that graph. */
+const LENT = "__pregel_checkpointer";
 
 /** What of LangGraph's compiled graph is wrapped. `withConfig` makes another of the same class, so it stays wrapped. */
 interface Runs {
   config?: Options;
+  checkpointer?: unknown;
   /** The checkpointer of a run, or of a look at the state. */
   _resolveCheckpointer(config?: Options): BaseCheckpointSaver | undefined;
   _streamIterator(input: unknown, options?: Options): AsyncGenerator<unknown>;
-  getState(config: Options, options?: object): Promise<{ tasks: readonly { interrupts: readonly unknown[] }[] }>;
+  getState(config: Options, options?: object): Promise<Shown>;
   getStateHistory(config: Options, options?: object): AsyncIterableIterator<unknown>;
   bulkUpdateState(config: Options, supersteps: unknown): Promise<unknown>; // `updateState` calls it
 }
 
-/** The same graph, holding its threads. */
-export function held<G extends object>(graph: G, ports: HeldPorts): G {
+interface Shown {
+  readonly config: Options;
+  readonly tasks: readonly { readonly interrupts: readonly unknown[] }[];
+}
+
+/** The same graph, holding its threads. `scopeOf` says in which scope a run or a look is. **Contract:** throws where it is in none. */
+export function held<G extends object>(
+  graph: G,
+  ports: HeldPorts,
+  scopeOf: (config: LangGraphRunnableConfig) => string,
+): G {
   const Base = graph.constructor as new (fields: object) => Runs;
   class HeldGraph extends Base {
     override async *_streamIterator(input: unknown, options?: Options): AsyncGenerator<unknown> {
-      const configurable = { ...this.config?.configurable, ...options?.configurable };
-      const threadId = checkedThreadId(configurable["thread_id"]);
+      const place = this.#placeOf(options);
+      const config = merged(this.config, options);
       const run = super._streamIterator.bind(this);
-      const under = (hold: Hold | undefined) => ({
+      const under = (hold: Hold) => ({
         ...options,
-        configurable: { ...options?.configurable, [HOLD]: hold },
+        configurable: { ...config.configurable, [HOLD]: hold },
       });
-      if (typeof configurable[INSIDE] === "function") {
-        yield* run(input, under(undefined)); // held-4
+      if (typeof config.configurable?.[INSIDE] === "function") {
+        await takeForScope(ports.ledger, place);
+        yield* run(input, under(newHold({ place }))); // held-4
         return;
       }
-      const lease = await takeThread(ports, threadId); // held-1
-      const saves = savesOf(threadId, lease, () => ports.after(0).elapsed);
-      const hold: Hold = { lease, saves };
-      holds.add(hold);
+      const { key, scope } = place;
+      const lease = await takeThread(ports, { threadId: key, scope }); // held-1
+      const saves = savesOf(key, lease, () => ports.after(0).elapsed);
+      const hold = newHold({ place, lease, saves });
       yield* drained(
         async function* (this: HeldGraph) {
           let failure: { readonly error: unknown } | undefined;
           try {
-            if (isCommand(input) && input.resume !== undefined) await this.#mustAsk(threadId, configurable); // held-2
+            if (isCommand(input) && input.resume !== undefined) await this.#mustAsk(place, under(hold).configurable); // held-2
             yield* run(input, under(hold));
           } catch (error) {
             failure = { error: inOurWords(error) };
@@ -96,40 +121,68 @@ export function held<G extends object>(graph: G, ports: HeldPorts): G {
 
     override _resolveCheckpointer(config?: Options) {
       const saver = super._resolveCheckpointer(config);
-      const saves = holdIn(config)?.saves;
-      return saver && saves ? saves.through(saver) : saver; // held-5
+      const { place, saves } = holdIn(config) ?? {};
+      const keyed = saver && place?.keyed ? keyedSaver(saver, place.scope) : saver; // held-7
+      return keyed && saves ? saves.through(keyed) : keyed; // held-5
     }
 
     override async getState(config: Options, options?: object) {
-      return super.getState(this.#checked(config), options);
+      const place = this.#placeOf(config);
+      await mustBeOurs(ports.ledger, place);
+      const shown = await super.getState(looking(config, place), options);
+      return holdIn(shown.config) ? { ...shown, config: looking(shown.config, undefined) } : shown; // as given: nothing is stored
     }
 
     override async *getStateHistory(config: Options, options?: object) {
-      yield* super.getStateHistory(this.#checked(config), options);
+      const place = this.#placeOf(config);
+      await mustBeOurs(ports.ledger, place);
+      yield* super.getStateHistory(looking(config, place), options);
     }
 
     override async bulkUpdateState(config: Options, supersteps: unknown) {
-      return super.bulkUpdateState(this.#checked(config), supersteps);
+      const place = this.#placeOf(config);
+      await takeForScope(ports.ledger, place);
+      return super.bulkUpdateState(looking(config, place), supersteps);
     }
 
-    /** A configuration as it came, or out of a run's stream: whoever looks or writes from outside does it under no run. */
-    #checked(config: Options): Options {
-      checkedThreadId({ ...this.config?.configurable, ...config.configurable }["thread_id"]);
-      return { ...config, configurable: { ...config.configurable, [HOLD]: undefined } };
+    #placeOf(given: Options | undefined): Place {
+      const config = merged(this.config, given);
+      const outer = holdIn(config)?.place;
+      return placeIn(config, { checkpointer: this.checkpointer, outer, inside: isInside(config), scopeOf });
     }
 
-    async #mustAsk(threadId: string, configurable: NonNullable<Options["configurable"]>): Promise<void> {
+    async #mustAsk({ threadId }: Place, configurable: NonNullable<Options["configurable"]>): Promise<void> {
       const { tasks } = await super.getState({ configurable });
-      if (tasks.some(({ interrupts }) => interrupts.length > 0)) return;
-      throw new ToolgateError(
-        "already_decided",
-        `thread \`${threadId}\` asks nothing: it was answered already, or went on`,
-        "run the thread without an answer to go on with it",
-        { data: { threadId } },
-      );
+      if (!tasks.some(({ interrupts }) => interrupts.length > 0)) throw nothingAsked(threadId);
     }
   }
   return new HeldGraph({ ...graph }) as unknown as G;
+}
+
+function nothingAsked(threadId: string): ToolgateError {
+  return new ToolgateError(
+    "already_decided",
+    `thread \`${threadId}\` asks nothing: it was answered already, or went on`,
+    "run the thread without an answer to go on with it",
+    { data: { threadId } },
+  );
+}
+
+/** A graph's own configuration with that of one run or look. */
+function merged(own: Options | undefined, given: Options | undefined): Options {
+  return { ...own, ...given, configurable: { ...own?.configurable, ...given?.configurable } };
+}
+
+/** A configuration as it came, or out of a run's stream: whoever looks or writes from outside does it under no run. */
+function looking(config: Options, place: Place | undefined): Options {
+  const hold = place === undefined ? undefined : newHold({ place });
+  return { ...config, configurable: { ...config.configurable, [HOLD]: hold } };
+}
+
+/** Whether the graph is part of another one: a run inside of a run, or a look that the other one's checkpointer is lent for. */
+function isInside({ configurable = {} }: Options): boolean {
+  const lent = configurable[LENT] as { readonly getTuple?: unknown } | undefined;
+  return typeof configurable[INSIDE] === "function" || typeof lent?.getTuple === "function";
 }
 
 /**
@@ -150,6 +203,11 @@ function inOurWords(error: unknown): unknown {
   return ours.length === error.errors.length ? ours[0] : error;
 }
 
+/** Where a node's run is; undefined where it is no run of this graph. */
+export function placeOfRun(runtime: LangGraphRunnableConfig): Place | undefined {
+  return holdIn(runtime)?.place;
+}
+
 /** The lease a node runs under; undefined where the graph is part of another one. */
 export function leaseOf(runtime: LangGraphRunnableConfig): Lease | undefined {
   return holdIn(runtime)?.lease;
@@ -157,7 +215,7 @@ export function leaseOf(runtime: LangGraphRunnableConfig): Lease | undefined {
 
 /** Whether the run that this task belongs to has stored this checkpoint, as it is before each task under `sync`. */
 export function storedByRun(runtime: LangGraphRunnableConfig, checkpointId: string): boolean {
-  return holdIn(runtime)?.saves.isLast(checkpointId) === true;
+  return holdIn(runtime)?.saves?.isLast(checkpointId) === true;
 }
 
 function holdIn(config: Options | undefined): Hold | undefined {

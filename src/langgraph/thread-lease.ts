@@ -12,7 +12,7 @@
 // The lease is renewed at a third of its length while it is open. Once it has passed, or another run took the thread over,
 // it never becomes valid again.
 
-import { type Config, type Owner, ToolgateError } from "../contracts/index.js";
+import { type Config, noThread, type Owner, ToolgateError, threadOfKey } from "../contracts/index.js";
 import { type Ledger, runKey } from "../ledger/port.js";
 
 /** Who claims in one run, and what it has in flight. An operation is held before it is claimed. */
@@ -44,14 +44,18 @@ export interface LeasePorts {
   readonly every: (ms: number, tick: () => void) => () => void;
 }
 
-/** Takes a thread for a run. Throws `already_running` while it is another's. */
-export async function takeThread(ports: LeasePorts, threadId: string): Promise<Lease> {
+/** Takes a thread for a run. Throws `already_running` while it is another's, and `not_found` where it is another scope's. */
+export async function takeThread(
+  ports: LeasePorts,
+  { threadId, scope }: { readonly threadId: string; readonly scope: string },
+): Promise<Lease> {
   const mine = ports.newOwner();
   mine.hold(runKey(threadId));
   const since = readClocks(ports);
   const forget = () => mine.release(runKey(threadId));
   try {
-    const entered = await ports.ledger.enter(threadId, mine.owner, ports.config.leaseMs);
+    const entered = await ports.ledger.enter(threadId, mine.owner, ports.config.leaseMs, scope);
+    if (entered.kind === "foreign") throw noThread(threadOfKey(threadId));
     if (entered.kind === "busy") throw runningElsewhere(threadId, entered.owner);
   } catch (error) {
     forget();
@@ -124,7 +128,8 @@ function openLease(ports: LeasePorts, mine: RunOwner, since: Clocks, holdsThread
 }
 
 /** For a run that may not act any more: its thread may be another's by now. */
-export function lapsed(threadId: string): ToolgateError {
+export function lapsed(key: string): ToolgateError {
+  const threadId = threadOfKey(key);
   return new ToolgateError(
     "already_running",
     `this run stood still for longer than its lease (\`leaseMs\`): thread \`${threadId}\` may be another's`,
@@ -133,7 +138,8 @@ export function lapsed(threadId: string): ToolgateError {
   );
 }
 
-function runningElsewhere(threadId: string, owner: Owner): ToolgateError {
+function runningElsewhere(key: string, owner: Owner): ToolgateError {
+  const threadId = threadOfKey(key);
   return new ToolgateError(
     "already_running",
     `thread \`${threadId}\` is running elsewhere (process ${owner.pid})`,

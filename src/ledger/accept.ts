@@ -15,6 +15,7 @@ import {
   type Proposal,
   type SettledRow,
   ToolgateError,
+  threadOfKey,
 } from "../contracts/index.js";
 import type { AcceptResult, Mark, Marked } from "./port.js";
 import { added, factsOf, problemOf, type Sealer, tampered } from "./sealing.js";
@@ -22,13 +23,14 @@ import type { StoreCard, Tables } from "./tables.js";
 import { heldByOther, putSettled, type Transaction } from "./transaction.js";
 import { doubted, proposed } from "./transitions.js";
 
-/** Throws `store_tampered` where the thread is not as it was sealed, `secret_missing` where this host cannot tell. (ledger-9) */
-export function mustBeWhole({ tables, seals }: Transaction, threadId: string): void {
-  const head = tables.head(threadId);
+/** Throws `store_tampered` where the thread is not as it was sealed, `secret_missing` where this host cannot tell. (ledger-10) */
+export function mustBeWhole({ tables, seals }: Transaction, key: string): void {
+  const head = tables.head(key);
   if (seals) {
-    const problem = problemOf(seals.sealer, threadId, head, tables.seals(threadId));
-    if (problem !== undefined) throw tampered(threadId, problem);
+    const problem = problemOf(seals.sealer, key, head, tables.seals(key));
+    if (problem !== undefined) throw tampered(key, problem);
   } else if (head !== undefined) {
+    const threadId = threadOfKey(key);
     throw new ToolgateError(
       "secret_missing",
       `thread \`${threadId}\` is sealed, and this host has no secret that outlives it, so it cannot go on with it`,

@@ -2,7 +2,7 @@
 //
 // Each method names what its rule looks at (read-set.ts), the rule, and what the change must survive (ledger-7).
 
-import { type SettledRow, takenOver } from "../contracts/index.js";
+import { type SettledRow, scopeOfKey, takenOver } from "../contracts/index.js";
 import { accept, acceptCard, mustBeCurrent, mustBeWhole, sealThread } from "./accept.js";
 import { begin, claim } from "./claim.js";
 import { advance, later, type Moment } from "./clock.js";
@@ -15,7 +15,7 @@ import { NO_HEAD, type Sealer, sealerOf, sealing } from "./sealing.js";
 import { readBack, refuse, resolve, settle, settleLate, unknowns } from "./settle.js";
 import { look, standing } from "./standing.js";
 import { OutsideReadSet, type ReadSet, type Store, type Survives, type Tables } from "./tables.js";
-import { enter, leave } from "./thread.js";
+import { adopt, enter, leave, scopeOf } from "./thread.js";
 import { asAsked, sweepRows, type Transaction } from "./transaction.js";
 import { leaseOf } from "./transitions.js";
 
@@ -43,13 +43,15 @@ function threadMethods(
   store: Store,
   { read, write }: Transactions,
   { mark, steady }: Pick<LedgerDeps, "mark" | "steady">,
-): Methods<"enter" | "verify" | "accept" | "acceptRestored" | "forget" | "leave" | "renew" | "threads"> {
+): Methods<
+  "enter" | "verify" | "accept" | "acceptRestored" | "forget" | "scopeOf" | "adopt" | "leave" | "renew" | "threads"
+> {
   const entering = (threadId: string) => readSets.enter(threadId, mark !== undefined);
   return {
-    enter: (threadId, owner, leaseMs) =>
+    enter: (threadId, owner, leaseMs, scope) =>
       write("kill", entering(threadId), (tx) => {
         if (mark) mustBeCurrent(tx.tables.card(), mark);
-        return enter(tx, threadId, owner, leaseMs);
+        return enter(tx, threadId, owner, leaseMs, scope);
       }),
     verify: (threadId) =>
       read(entering(threadId), (tx) => {
@@ -73,12 +75,17 @@ function threadMethods(
       await store.erase(threadId); // again and again does no harm: the rows say that it is done
       return write("power-loss", readSets.wholeThread(threadId), (tx) => forget(tx, threadId, run));
     },
+    scopeOf: (threadId) => read(readSets.thread(threadId), (tx) => scopeOf(tx, threadId)),
+    adopt: (threadId, scope) => write("kill", readSets.thread(threadId), (tx) => adopt(tx, threadId, scope)),
     leave: (threadId, owner) => write("power-loss", readSets.thread(threadId), (tx) => leave(tx, threadId, owner)),
     renew: (owner, leaseMs) =>
       store.renew
         ? store.renew(owner, leaseMs, steady() + leaseMs)
         : write("kill", readSets.nothing, (tx) => tx.tables.renew(owner, leaseOf(leaseMs, tx))),
-    threads: () => read(readSets.list, ({ tables }) => tables.threads()),
+    threads: () =>
+      read(readSets.list, ({ tables }) =>
+        tables.threads().map(({ threadId, scope = scopeOfKey(threadId), lastAt }) => ({ threadId, scope, lastAt })),
+      ),
   };
 }
 
@@ -231,7 +238,7 @@ function transactionsOf(store: Store, deps: LedgerDeps): Transactions {
   return sealer === undefined ? plainly : sealed(plainly, sealer);
 }
 
-/** The same, with rows that are sealed as they change. (ledger-9) */
+/** The same, with rows that are sealed as they change. (ledger-10) */
 function sealed(plainly: Transactions, sealer: Sealer): Transactions {
   let whole: Promise<void> | undefined;
   return {

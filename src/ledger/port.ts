@@ -16,10 +16,12 @@
 //             before it, also survives a loss of power. Where checkpoints are kept in another place than the ledger, so does
 //             what they name: `putSnapshot` always, and `propose` where it is told of no run or the store is told so.
 //   ledger-8. A thread is held by one run at a time. While it is, no other run proposes, asks, claims, begins or refuses in it.
-//   ledger-9. What another hand changed in a thread is noticed before anything is sent for it (sealing.ts). It stops that thread
-//             and no other.
+//   ledger-9. A thread is of the scope whose run first took it, and of no other ever after. A key that names a scope is that
+//             scope's.
+//   ledger-10. What another hand changed in a thread is noticed before anything is sent for it (sealing.ts). It stops that
+//              thread and no other.
 //
-// Every store passes `test/conformance/ledger.ts`. Times are epoch milliseconds of the store's clock where it has one,
+// A thread is named by its key (contracts/thread-id.ts). Every store passes `test/conformance/ledger.ts`. Times are epoch milliseconds of the store's clock where it has one,
 // of the host's elsewhere.
 
 import type {
@@ -219,6 +221,8 @@ export type ClaimResult =
 
 export type EnterResult =
   | { readonly kind: "entered" }
+  /** The thread is another scope's; nothing was changed. */
+  | { readonly kind: "foreign" }
   /** The thread is another run's, which may live. */
   | { readonly kind: "busy"; readonly owner: Owner };
 
@@ -276,10 +280,11 @@ export interface Ledger {
   snapshot(id: Digest): Promise<ToolSnapshot | undefined>;
 
   /**
-   * Takes a thread for a run (ledger-8). What a gone owner left in it is fenced off: its claims lapse, its unsettled writes are
-   * `result_unknown`. Rejects with `store_tampered` and `secret_missing` (see `verify`) beside the adapter's failures.
+   * Takes a thread for a run (ledger-8) of a scope, which the thread is of from then on (ledger-9). What a gone owner left in
+   * it is fenced off: its claims lapse, its unsettled writes are `result_unknown`. Rejects with `store_tampered` and
+   * `secret_missing` (see `verify`) beside the adapter's failures.
    */
-  enter(threadId: string, owner: Owner, leaseMs: number): Promise<EnterResult>;
+  enter(threadId: string, owner: Owner, leaseMs: number, scope?: string): Promise<EnterResult>;
   /**
    * Looks whether a thread's rows are those that were sealed: `enter` does, so this is for runs that take no thread. Throws
    * `store_tampered` where they are not, and `secret_missing` where this host has no secret and the thread is sealed.
@@ -298,6 +303,10 @@ export interface Ledger {
    * stays of each operation, so that the guards and the thread's seal hold. Only the run that holds the thread may do it.
    */
   forget(threadId: string, run: Owner): Promise<ForgetResult>;
+  /** Whose a thread is; undefined while it is nobody's. (ledger-9) */
+  scopeOf(threadId: string): Promise<string | undefined>;
+  /** Makes a thread that is nobody's a scope's. Returns whose it is then. (ledger-9) */
+  adopt(threadId: string, scope: string): Promise<string>;
   /** Gives the thread back. Of another's thread: nothing. */
   leave(threadId: string, owner: Owner): Promise<void>;
   /** Extends the lease of everything in flight under this owner. False: there is nothing, or another took it over. */
@@ -377,8 +386,8 @@ export interface Ledger {
     resolution: Omit<Resolution, "type" | "at">,
   ): Promise<ResolveResult>;
 
-  /** Threads the ledger knows, latest activity first. */
-  threads(): Promise<{ readonly threadId: string; readonly lastAt: number }[]>;
+  /** Threads the ledger knows, of every scope, latest activity first. */
+  threads(): Promise<{ readonly threadId: string; readonly scope: string; readonly lastAt: number }[]>;
   close(): Promise<void>;
 }
 

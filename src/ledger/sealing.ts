@@ -14,7 +14,15 @@
 // The sum is one of HMACs, modulo 2^256: nobody without the key can find other rows with the same sum.
 
 import { createHmac, createSecretKey, type KeyObject } from "node:crypto";
-import { actsUntilOf, type OperationRow, outcomeOf, sentAtOf, sha256, ToolgateError } from "../contracts/index.js";
+import {
+  actsUntilOf,
+  type OperationRow,
+  outcomeOf,
+  sentAtOf,
+  sha256,
+  ToolgateError,
+  threadOfKey,
+} from "../contracts/index.js";
 import type { SealedFacts, Tables } from "./tables.js";
 
 /** The secrets of the seals: rows are sealed with the first, and may bear a seal of any. */
@@ -189,7 +197,8 @@ export function problemOf(
   return sum === head.sum ? undefined : "an operation stands as it stood earlier";
 }
 
-export function tampered(threadId: string, problem: string): ToolgateError {
+export function tampered(key: string, problem: string): ToolgateError {
+  const threadId = threadOfKey(key);
   const lost = problem.includes("does not have");
   return new ToolgateError(
     "store_tampered",

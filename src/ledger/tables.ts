@@ -231,8 +231,11 @@ export interface Tables {
   /** The current question of each operation that may be undecided, answered or not: reads being sent are among them. */
   openQuestions(threadId?: string): { readonly question: Question; readonly row: OperationRow }[];
 
+  /** Whose a thread is, where that was recorded. */
+  scope(threadId: string): string | undefined;
+  setScope(threadId: string, scope: string): void;
   /** Without those that were forgotten and not used since. */
-  threads(): { threadId: string; lastAt: number }[];
+  threads(): { threadId: string; scope?: string | undefined; lastAt: number }[];
   touch(threadId: string, at: number): void;
 
   card(): StoreCard;

@@ -39,6 +39,8 @@ export function within(readSet: ReadSet, tables: Tables): Tables {
     holder: checked("holder", needs.thread),
     setHolder: checked("setHolder", needs.thread),
     touch: checked("touch", needs.thread),
+    scope: checked("scope", needs.thread),
+    setScope: checked("setScope", needs.thread),
     addToTurn: checked("addToTurn", needs.thread),
     turn: checked("turn", needs.turn),
     rejectedByPerson: checked("rejectedByPerson", needs.turn),

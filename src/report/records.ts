@@ -1,21 +1,32 @@
-// Records: the ledger as a host sees it. Records of another scope do not exist here. Questions can be answered and unknown outcomes settled here, outside any run;
-// the thread goes on when it is run again.
+// Records: the ledger as a host sees it. Questions can be answered and unknown outcomes settled here, outside any run; the
+// thread goes on when it is run again.
+//
+//   records-scope-1. Records of another scope do not exist here. The scope is the configuration's, or the one that a host
+//                    names which speaks for somebody.
+//   records-scope-2. Threads are shown by their ids, never by their keys.
 
 import type { PersonAnswer } from "../approval/index.js";
 import { readAnswer } from "../approval/index.js";
 import {
   type ApprovalItem,
+  checkedScope,
   checkedThreadId,
+  isRecordOf,
+  noThread,
   type OperationItem,
+  placesOf,
   type ResolutionType,
+  type SettledRow,
   ToolgateError,
   takenOver,
+  threadOfKey,
   type UnknownItem,
 } from "../contracts/index.js";
+import { identified } from "../gate/identity.js";
 import {
-  identified,
   type OpenQuestion,
   openQuestions,
+  type ShownCall,
   type ShownCalls,
   storeAnswers,
   unheard,
@@ -23,13 +34,20 @@ import {
 import { toApprovalItem, toOperationItem, toUnknownItem } from "./items.js";
 import type { ReportPorts } from "./ports.js";
 
+/** In whose name a host asks. */
+export interface InScope {
+  /** For a host that serves more than one scope. @default the configuration's `scope` */
+  readonly scope?: string;
+}
+
+/** What the ledger holds of one scope. Every method throws `config_invalid` for a scope that cannot be used. */
 export interface Records {
   /** Every operation of a thread, oldest first. */
-  operations(threadId: string): Promise<OperationItem[]>;
+  operations(threadId: string, options?: InScope): Promise<OperationItem[]>;
   /** Open questions, of one thread or of all. */
-  requests(threadId?: string): Promise<(ApprovalItem & { threadId: string })[]>;
+  requests(threadId?: string, options?: InScope): Promise<(ApprovalItem & { threadId: string })[]>;
   /** Writes whose outcome is unknown, of one thread or of all. */
-  unknowns(threadId?: string): Promise<(UnknownItem & { threadId: string })[]>;
+  unknowns(threadId?: string, options?: InScope): Promise<(UnknownItem & { threadId: string })[]>;
   /**
    * Answers one question. Does not resume the thread.
    * Throws `not_found`, `already_decided` (also when it expired) and `invalid_answer`.
@@ -37,7 +55,7 @@ export interface Records {
   answer(
     approvalId: string,
     answer: PersonAnswer,
-    options?: { readonly approver?: string },
+    options?: { readonly approver?: string } & InScope,
   ): Promise<{ threadId: string; operationId: string }>;
   /**
    * Records what became of a write with an unknown outcome. Does not resume the thread.
@@ -46,7 +64,7 @@ export interface Records {
   resolve(
     operationId: string,
     type: ResolutionType,
-    options?: { readonly note?: string; readonly by?: string },
+    options?: { readonly note?: string; readonly by?: string } & InScope,
   ): Promise<{ threadId: string }>;
   /**
    * Seals a thread anew that was found changed (`store_tampered`) and looked through. What may have been sent is unknown
@@ -56,50 +74,62 @@ export interface Records {
   /** The same for every thread of a store that was set back, whatever its scope. Throws `already_running` and `invalid_answer`. */
   acceptRestored(said: Said): Promise<{ unknowns: (UnknownItem & { threadId: string })[] }>;
   /** Threads the ledger knows, latest activity first. */
-  threads(): Promise<{ threadId: string; status: "done" | "awaiting_approval" | "result_unknown" }[]>;
+  threads(options?: InScope): Promise<{ threadId: string; status: "done" | "awaiting_approval" | "result_unknown" }[]>;
 }
 
 /** Who says so, and how they know. */
-export interface Said {
+export interface Said extends InScope {
   readonly note: string;
   readonly by?: string;
 }
 
 export function recordsOf(ports: ReportPorts, shownCalls: ShownCalls): Records {
+  const scopeIn = (options: InScope) => scopeNamed(ports, options);
   return {
-    async operations(threadId) {
-      const rows = await ports.ledger.operations(checkedThreadId(threadId));
-      return rows.filter(isOwn(ports)).map((row) => toOperationItem(row, false));
+    async operations(threadId, options = {}) {
+      const scope = scopeIn(options);
+      const places = placesOf(scope, checkedThreadId(threadId));
+      const rows = await Promise.all(places.map((key) => ports.ledger.operations(key)));
+      return rows
+        .flat()
+        .filter(isRecordOf(scope))
+        .map((row) => toOperationItem(row, false));
     },
-    async requests(threadId) {
+    async requests(threadId, options = {}) {
+      const scope = scopeIn(options);
       if (threadId !== undefined) checkedThreadId(threadId);
-      const open = await openQuestions(ports, shownCalls, threadId);
-      return open.map(({ asked, row }) => ({ ...toApprovalItem(asked, row), threadId: row.threadId }));
+      const open = await openQuestions(ports, shownCalls, scope, threadId);
+      return open.map(({ asked, row }) => ({ ...toApprovalItem(asked, row), threadId: threadOfKey(row.threadId) }));
     },
-    async unknowns(threadId) {
-      if (threadId !== undefined) checkedThreadId(threadId);
-      const rows = (await ports.ledger.unknowns(threadId)).filter(isOwn(ports));
-      return rows.map((row) => ({ ...toUnknownItem(row), threadId: row.threadId }));
+    async unknowns(threadId, options = {}) {
+      const scope = scopeIn(options);
+      const rows = await unknownsOf(ports, scope, threadId === undefined ? undefined : checkedThreadId(threadId));
+      return rows.map((row) => ({ ...toUnknownItem(row), threadId: threadOfKey(row.threadId) }));
     },
-    answer: (approvalId, answer, options = {}) =>
-      answerOne(ports, shownCalls, approvalId, answer, identified(options.approver)),
-    resolve: (operationId, type, options = {}) => resolveOne(ports, operationId, type, options),
-    accept: (threadId, said) => acceptThread(ports, checkedThreadId(threadId), said),
+    answer: async (approvalId, answer, options = {}) => {
+      const who = { approver: identified(options.approver), scope: scopeIn(options) };
+      return answerOne(ports, shownCalls, approvalId, answer, who);
+    },
+    resolve: async (operationId, type, options = {}) =>
+      resolveOne(ports, operationId, type, { ...options, scope: scopeIn(options) }),
+    accept: async (threadId, said) => acceptThread(ports, checkedThreadId(threadId), said, scopeIn(said)),
     async acceptRestored({ note, by }) {
       const who = identified(by);
       mustBeHeard(ports, who);
       const unknown = await ports.ledger.acceptRestored({ by: who, note });
-      return { unknowns: unknown.map((row) => ({ ...toUnknownItem(row), threadId: row.threadId })) };
+      return { unknowns: unknown.map((row) => ({ ...toUnknownItem(row), threadId: threadOfKey(row.threadId) })) };
     },
-    async threads() {
+    async threads(options = {}) {
+      const scope = scopeIn(options);
       const [threads, open, unknown] = await Promise.all([
         ports.ledger.threads(),
-        openQuestions(ports, shownCalls),
-        ports.ledger.unknowns(),
+        openQuestions(ports, shownCalls, scope),
+        unknownsOf(ports, scope, undefined),
       ]);
-      const asked = new Set(open.map(({ row }) => row.threadId));
-      const inDoubt = new Set(unknown.filter(isOwn(ports)).map((row) => row.threadId));
-      return threads.map(({ threadId }) => ({
+      const asked = new Set(open.map(({ row }) => threadOfKey(row.threadId)));
+      const inDoubt = new Set(unknown.map((row) => threadOfKey(row.threadId)));
+      const own = new Set(threads.filter(isRecordOf(scope)).map(({ threadId }) => threadOfKey(threadId)));
+      return [...own].map((threadId) => ({
         threadId,
         status: inDoubt.has(threadId) ? "result_unknown" : asked.has(threadId) ? "awaiting_approval" : "done",
       }));
@@ -107,19 +137,36 @@ export function recordsOf(ports: ReportPorts, shownCalls: ShownCalls): Records {
   };
 }
 
+/** Writes of a scope whose outcome is unknown, of one thread or of all. */
+export async function unknownsOf(
+  { ledger }: Pick<ReportPorts, "ledger">,
+  scope: string,
+  threadId: string | undefined,
+): Promise<SettledRow[]> {
+  const keys = threadId === undefined ? [undefined] : placesOf(scope, threadId);
+  const rows = await Promise.all(keys.map((key) => ledger.unknowns(key)));
+  return rows.flat().filter(isRecordOf(scope));
+}
+
+/** The scope that is asked about. One that is named and cannot be used is no other scope. */
+function scopeNamed({ config }: ReportPorts, options: InScope): string {
+  return "scope" in options ? checkedScope(options.scope, "the host") : config.scope;
+}
+
 async function answerOne(
   ports: ReportPorts,
   shownCalls: ShownCalls,
   approvalId: string,
   answer: PersonAnswer,
-  approver: string,
+  { approver, scope }: { readonly approver: string; readonly scope: string },
 ) {
   mustBeHeard(ports, approver);
   const asked = await ports.ledger.request(approvalId);
   const row = asked && (await ports.ledger.row(asked.request.operationId));
-  if (!asked || !row || !isOwn(ports)(asked.request)) throw noApproval(approvalId);
-  const { threadId, operationId } = asked.request;
-  await refuseLeft(shownCalls, asked.verdict === undefined, threadId, operationId);
+  if (!asked || !row || !isRecordOf(scope)(asked.request)) throw noApproval(approvalId);
+  const { threadId: key, operationId } = asked.request;
+  const threadId = threadOfKey(key);
+  refuseLeft(await shownCalls(key, scope), asked.verdict === undefined, threadId, operationId);
   const checked = checkedAnswer(ports, { asked, row }, answer);
   const [result] = await storeAnswers(ports, [{ question: { asked, row }, answer: checked }], approver);
   switch (result?.kind) {
@@ -167,8 +214,12 @@ function decided(message: string, hint: string, threadId: string): ToolgateError
 }
 
 /** An answer that nothing waits for is refused, not stored: nobody should believe that it did something. */
-async function refuseLeft(shownCalls: ShownCalls, open: boolean, threadId: string, operationId: string): Promise<void> {
-  const shown = await shownCalls(threadId);
+function refuseLeft(
+  shown: readonly ShownCall[] | undefined,
+  open: boolean,
+  threadId: string,
+  operationId: string,
+): void {
   if (shown === undefined) {
     throw new ToolgateError(
       "not_found",
@@ -208,59 +259,56 @@ async function resolveOne(
   ports: ReportPorts,
   operationId: string,
   type: ResolutionType,
-  options: { note?: string; by?: string },
+  options: { note?: string; by?: string; scope: string },
 ) {
   const by = identified(options.by);
   mustBeHeard(ports, by);
   const row = await ports.ledger.row(operationId);
-  if (row !== undefined && !isOwn(ports)(row)) throw noOperation(operationId);
+  if (row !== undefined && !isRecordOf(options.scope)(row)) throw noOperation(operationId);
   const result = await ports.ledger.resolve(operationId, type, {
     by,
     ...(options.note === undefined ? {} : { note: options.note }),
   });
   switch (result.kind) {
     case "resolved":
-      return { threadId: result.row.threadId };
+      return { threadId: threadOfKey(result.row.threadId) };
     case "already_settled":
       throw new ToolgateError(
         "already_settled",
         `operation \`${operationId}\` is settled: ${result.row.outcome.status}`,
         "nothing is left to settle; run the thread again",
-        { data: { threadId: result.row.threadId } },
+        { data: { threadId: threadOfKey(result.row.threadId) } },
       );
     case "owner_alive":
       throw new ToolgateError(
         "owner_alive",
         `the process that sent \`${result.row.operation.alias}\` may still send it, or get its answer`,
         "wait until it has ended, or until the time of its call is over, then say that it did not happen",
-        { data: { threadId: result.row.threadId } },
+        { data: { threadId: threadOfKey(result.row.threadId) } },
       );
     case "not_found":
       throw noOperation(operationId);
   }
 }
 
-async function acceptThread(ports: ReportPorts, threadId: string, { note, by }: Said) {
+async function acceptThread(ports: ReportPorts, threadId: string, { note, by }: Said, scope: string) {
   const who = identified(by);
   mustBeHeard(ports, who);
-  const rows = await ports.ledger.operations(threadId);
-  const foreign = rows.length > 0 && !rows.some(isOwn(ports));
-  const result = foreign ? undefined : await ports.ledger.accept(threadId, { by: who, note });
-  switch (result?.kind) {
-    case "accepted":
-      return { threadId, unknowns: result.unknown.map(toUnknownItem) };
-    case "busy":
-      throw takenOver(threadId);
-    default:
-      throw new ToolgateError("not_found", `there is no thread \`${threadId}\``, "run `toolgate threads` to list them");
+  const unknowns: UnknownItem[] = [];
+  let found = false;
+  for (const key of placesOf(scope, threadId)) {
+    if ((await ports.ledger.scopeOf(key)) !== scope) continue;
+    const result = await ports.ledger.accept(key, { by: who, note });
+    if (result.kind === "busy") throw takenOver(threadId);
+    if (result.kind === "not_found") continue;
+    found = true;
+    unknowns.push(...result.unknown.map(toUnknownItem));
   }
+  if (!found) throw noThread(threadId);
+  return { threadId, unknowns };
 }
 
 function noOperation(operationId: string): ToolgateError {
   const hint = "run `toolgate unknowns` to list those with an unknown outcome";
   return new ToolgateError("not_found", `there is no operation \`${operationId}\``, hint);
-}
-
-function isOwn({ config }: ReportPorts): (record: { readonly scope: string }) => boolean {
-  return ({ scope }) => scope === config.scope;
 }

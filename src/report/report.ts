@@ -1,21 +1,23 @@
 // Report: one user turn of a thread, as other programs read it. Everything in it is from the ledger and the last state.
 
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
-import type {
-  ApprovalItem,
-  OperationItem,
-  OperationRow,
-  OperationView,
-  RunReport,
-  ToolSnapshot,
-  ToolsReport,
-  UnknownItem,
+import {
+  type ApprovalItem,
+  type OperationItem,
+  type OperationRow,
+  type OperationView,
+  placesOf,
+  type RunReport,
+  type ToolSnapshot,
+  type ToolsReport,
+  type UnknownItem,
 } from "../contracts/index.js";
 import { openQuestions } from "../gate/verdicts.js";
 import { turnOf } from "../observation/conversation.js";
 import { decide, toolSettings } from "../policy/index.js";
 import { toApprovalItem, toOperationItem, toUnknownItem } from "./items.js";
 import type { ReportPorts } from "./ports.js";
+import { unknownsOf } from "./records.js";
 
 /** What of a thread's state is reported. */
 export interface ShownThread {
@@ -24,7 +26,7 @@ export interface ShownThread {
   readonly snapshot?: { readonly id: string } | undefined;
 }
 
-/** Reports the turn since the last user message. `state` undefined: the thread is new. */
+/** Reports the turn since the last user message, of a thread of the configuration's scope. `state` undefined: the thread is new. */
 export async function reportTurn(
   ports: ReportPorts,
   threadId: string,
@@ -32,11 +34,13 @@ export async function reportTurn(
 ): Promise<RunReport> {
   const messages = state?.messages ?? [];
   const turnId = turnOf(messages);
+  const { scope } = ports.config;
+  const places = placesOf(scope, threadId);
   const [requests, rows, open, unknown] = await Promise.all([
-    ports.ledger.modelRequests(threadId, turnId),
-    ports.ledger.operations(threadId, turnId),
-    openQuestions(ports, async () => state?.operations, threadId),
-    ports.ledger.unknowns(threadId),
+    inEach(places, (key) => ports.ledger.modelRequests(key, turnId)),
+    inEach(places, (key) => ports.ledger.operations(key, turnId)),
+    openQuestions(ports, async () => state?.operations, scope, threadId),
+    unknownsOf(ports, scope, threadId),
   ]);
   const approvals: ApprovalItem[] = open.map(({ asked, row }) => toApprovalItem(asked, row));
   const unknowns: UnknownItem[] = unknown.map(toUnknownItem);
@@ -56,6 +60,10 @@ export async function reportTurn(
     snapshotId: state?.snapshot?.id ?? requests.at(-1)?.snapshotId ?? null,
     tools: [...(requests.at(-1)?.tools ?? [])],
   };
+}
+
+async function inEach<T>(places: readonly string[], find: (key: string) => Promise<T[]>): Promise<T[]> {
+  return (await Promise.all(places.map(find))).flat();
 }
 
 /** A snapshot with each tool's decision, as it stands without arguments. */

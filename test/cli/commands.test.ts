@@ -400,3 +400,33 @@ describe("tools, unknowns, check", () => {
     });
   });
 });
+
+describe("a scope", () => {
+  test("the command sees and settles what is of the configuration's scope, by the ids of its threads", async () => {
+    const before = place.log("effect").length;
+    const inScope = (scope: string) => configure([{ calls: [trigger("scoped")] }, { say: "Done." }], { scope });
+    inScope("north");
+    const { code, value } = await json("run", "deploy", "--thread", "scoped");
+    expect([code, value.threadId, value.approvals.length]).toEqual([3, "scoped", 1]);
+    const approvalId = value.approvals[0].approvalId as string;
+    expect((await json("threads")).value.threads).toEqual([{ threadId: "scoped", status: "awaiting_approval" }]);
+
+    inScope("south");
+    expect((await json("threads")).value.threads).toEqual([]);
+    expect((await json("approvals")).value.approvals).toEqual([]);
+    expect((await json("approve", approvalId)).value.error).toMatchObject({ code: "not_found" });
+    expect((await json("run", "--thread", "scoped")).value.error).toMatchObject({
+      code: "not_found",
+      message: "there is no thread `scoped`",
+    });
+    expect(place.log("effect")).toHaveLength(before);
+
+    inScope("north");
+    expect((await json("approve", approvalId)).value).toMatchObject({
+      threadId: "scoped",
+      status: "done",
+      answer: "Done.",
+    });
+    expect(place.log("effect")).toHaveLength(before + 1);
+  });
+});

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import type { BaseCheckpointSaver } from "@langchain/langgraph";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { steadyMs } from "../../src/adapters/process/clock.js";
+import { threadKey } from "../../src/contracts/index.js";
 import { openRecords, shownIn } from "../../src/create/ledger-only.js";
 import { openLedger } from "../../src/create/stores.js";
 import { shownBy } from "../../src/create/toolgate.js";
@@ -16,7 +17,7 @@ import { Workspace } from "./support.js";
 
 const b = bench();
 const permissions = { allow: ["mcp__hostile__act", "mcp__hostile__look", "mcp__hostile__lost"] };
-const agent = () => start(b, { permissions });
+const agent = (rest: object = {}) => start(b, { permissions, ...rest });
 
 /** Everything that records say, in an order that does not depend on who says it. */
 async function all(records: Records) {
@@ -38,8 +39,11 @@ async function same({ config, ledger, graph }: Pick<Toolgate, "config" | "ledger
 
   const store = await openLedger(config, { now: Date.now, steady: steadyMs, liveness: () => "unknown" });
   const [light, whole] = [shownIn(config, store), shownBy(graph)];
-  for (const threadId of [...expected.threads.map((one) => one.threadId), "no such thread"])
-    expect([threadId, await light(threadId)]).toEqual([threadId, await whole(threadId)]);
+  const { scope } = config;
+  for (const threadId of [...expected.threads.map((one) => one.threadId), "no such thread"]) {
+    const key = threadKey(scope, threadId);
+    expect([threadId, await light(key, scope)]).toEqual([threadId, await whole(key, scope)]);
+  }
   await store.close();
   return Object.fromEntries(expected.threads.map(({ threadId, status }) => [threadId, status]));
 }
@@ -79,6 +83,17 @@ describe("records without the agent say what the agent's say (records-1) (record
     expect(await same(one.toolgate)).toEqual({ ...both, two: "done" });
     await one.ask(undefined, "two");
     expect(await same(one.toolgate)).toEqual({ ...both, two: "done" });
+  });
+
+  test("of a scope, and nothing of another one (records-scope-1)", async () => {
+    const [north, south] = [await agent({ scope: "north" }), await agent({ scope: "south" })];
+    await north.ask("do pay:a", "waits");
+    await north.ask("do lost:a", "lost");
+    await south.ask("do act:a", "waits");
+    expect(await same(north.toolgate)).toEqual({ waits: "awaiting_approval", lost: "result_unknown" });
+    expect(await same(south.toolgate)).toEqual({ waits: "done" });
+    const head = shownBy(south.toolgate.graph);
+    expect(await head(threadKey("north", "waits"), "south")).toEqual(await head(threadKey("south", "waits"), "south"));
   });
 
   test("of a branch that the thread has left, and of a forged state", async () => {

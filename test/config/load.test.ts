@@ -268,6 +268,12 @@ describe("mistakes", () => {
     ['{ "store": { "kind": "postgres" } }', "1:3: `store.url` is missing; it must be a string", schemaHint],
     ['{ "scope": "" }', "1:3: `scope` must not be empty", schemaHint],
     [
+      '{ "scope": "a\\u001fb" }',
+      "1:3: `scope` must be a string of 1 to 255 characters, without control characters",
+      schemaHint,
+    ],
+    [`{ "scope": "${"s".repeat(256)}" }`, "1:3: `scope` must have at most 255 characters", schemaHint],
+    [
       '{ "permissions": { "default": "allow" } }',
       "1:20: `permissions.default` must be one of `ask`, `deny`, not `allow`",
       schemaHint,

@@ -1,8 +1,8 @@
-// What every ledger adapter must do: the invariants ledger-1 to ledger-8 of the port, with a clock and owners in the
+// What every ledger adapter must do: the invariants ledger-1 to ledger-10 of the port, with a clock and owners in the
 // test's hands.
 
 import { describe, expect, it } from "vitest";
-import { type Outcome, outcomeOf, rejected, type SettledRow, sha256 } from "../../src/contracts/index.js";
+import { type Outcome, outcomeOf, rejected, type SettledRow, sha256, threadKey } from "../../src/contracts/index.js";
 import { clockSuite } from "./ledger-clocks.js";
 import {
   ACTS,
@@ -75,8 +75,8 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       at.clock.now += 1_000;
       await claimOne(at, operation());
       expect(await at.ledger.threads()).toEqual([
-        { threadId: "t1", lastAt: START + 2_000 },
-        { threadId: "t2", lastAt: START + 1_000 },
+        { threadId: "t1", scope: "local", lastAt: START + 2_000 },
+        { threadId: "t2", scope: "local", lastAt: START + 1_000 },
       ]);
     });
   });
@@ -1131,6 +1131,42 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       expect(await ledger.enter("t1", owner("b"), LEASE)).toEqual({ kind: "busy", owner: owner("a") });
       await ledger.leave("t1", owner("a"));
       expect(await ledger.enter("t1", owner("b"), LEASE)).toEqual({ kind: "entered" });
+    });
+
+    // A host of another scope answered a thread's questions and ran its writes.
+    it("a thread is of the scope whose run took it first, and of no other ever after (ledger-9) (thread-3)", async () => {
+      const { ledger } = await fresh();
+      expect(await ledger.scopeOf("t1")).toBeUndefined();
+      expect(await ledger.enter("t1", owner("a"), LEASE, "north")).toEqual({ kind: "entered" });
+      expect(await ledger.enter("t1", owner("b"), LEASE, "south")).toEqual({ kind: "foreign" });
+      await ledger.leave("t1", owner("a"));
+      for (const scope of ["south", "local", undefined]) {
+        expect(await ledger.enter("t1", owner("b"), LEASE, scope)).toEqual({ kind: "foreign" });
+      }
+      expect([await ledger.scopeOf("t1"), await ledger.adopt("t1", "south")]).toEqual(["north", "north"]);
+      expect(await ledger.enter("t1", owner("b"), LEASE, "north")).toEqual({ kind: "entered" });
+
+      expect(await ledger.adopt("t2", "south")).toBe("south");
+      expect(await ledger.enter("t2", owner("a"), LEASE, "north")).toEqual({ kind: "foreign" });
+      expect(await ledger.enter("t3", owner("a"), LEASE)).toEqual({ kind: "entered" });
+      const [listed] = [await ledger.threads()];
+      expect(listed.map(({ threadId, scope }) => `${threadId} ${scope}`).sort()).toEqual([
+        "t1 north",
+        "t2 south",
+        "t3 local",
+      ]);
+    });
+
+    it("a key that names a scope is that scope's, whoever asks for it (ledger-9) (thread-key-1)", async () => {
+      const { ledger } = await fresh();
+      const key = threadKey("north", "t1");
+      expect(await ledger.scopeOf(key)).toBe("north");
+      expect(await ledger.enter(key, owner("a"), LEASE, "south")).toEqual({ kind: "foreign" });
+      expect(await ledger.adopt(key, "south")).toBe("north");
+      expect(await ledger.enter(key, owner("a"), LEASE)).toEqual({ kind: "entered" });
+      expect(await ledger.enter("t1", owner("b"), LEASE)).toEqual({ kind: "entered" });
+      expect(await ledger.enter(threadKey("south", "t1"), owner("c"), LEASE)).toEqual({ kind: "entered" });
+      expect((await ledger.threads()).map(({ scope }) => scope).sort()).toEqual(["local", "north", "south"]);
     });
 
     it("the thread of an owner that is gone, or was not heard of for its lease, may be taken (ledger-8) (thread-2)", async () => {

@@ -1,4 +1,4 @@
-// What every store must notice once its rows are sealed (ledger-9): what another hand took out, changed or put back. The
+// What every store must notice once its rows are sealed (ledger-10): what another hand took out, changed or put back. The
 // other hand is the same store without the seals, and one statement that takes a row out.
 
 import { describe, expect, it } from "vitest";
@@ -89,7 +89,7 @@ export function sealSuite(name: string, make: () => Tampered | Promise<Tampered>
       expect(await enter(at.another())).toEqual({ kind: "entered" });
     });
 
-    it("notices a row that was taken out, and stops that thread and no other (ledger-9, sealing-2)", async () => {
+    it("notices a row that was taken out, and stops that thread and no other (ledger-10, sealing-2)", async () => {
       const at = await fresh();
       await unknownWrite(at);
       await propose(at, [operation({ proposalId: "p2" })], { threadId: "t2" });

@@ -70,4 +70,5 @@ export const promises: readonly Promise_[] = [
     since: "0.1.0",
   },
   { id: "G12", sentence: "Replay shows what was recorded and contacts no server and no model.", since: null },
+  { id: "G14", sentence: "Records of one scope do not exist for another, at any door.", since: "0.1.0" },
 ];

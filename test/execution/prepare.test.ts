@@ -14,9 +14,10 @@ test("a claim that the ledger could not record runs nothing, and the same yes is
   const save = operation({ decision: "ask" });
   const yes = await approve(at, save);
   const call = { operation: save, entry: { digest: TOOL }, settings: undefined, yes } as unknown as BatchCall;
-  const batch = { threadId: "t1", turnId: "turn-1", proposalId: save.proposalId, calls: [call] } as unknown as Batch;
+  const place = { threadId: "t1", scope: "local" };
+  const batch = { ...place, turnId: "turn-1", proposalId: save.proposalId, calls: [call] } as unknown as Batch;
   const run = { ledgerSeq: 0, lease: { owner: owner("a") } } as unknown as Run;
-  const config = { scope: "local", haltScope: "thread", leaseMs: 15_000, approvals: { ttlMs: TTL } };
+  const config = { haltScope: "thread", leaseMs: 15_000, approvals: { ttlMs: TTL } };
   const by = (ledger: Ledger) => claim({ config, ledger } as unknown as ExecutionPorts, batch, [call], run);
 
   const full = new ToolgateError("store_failed", "the disk is full", "free some space");

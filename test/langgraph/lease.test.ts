@@ -28,7 +28,7 @@ async function taken() {
       return () => {};
     },
   };
-  const lease = await takeThread(ports, "t1");
+  const lease = await takeThread(ports, { threadId: "t1", scope: "local" });
   const pass = (ms: number) => {
     clock.steady += ms;
     clock.uptime += ms;

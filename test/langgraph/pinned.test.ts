@@ -129,6 +129,17 @@ describe("LangGraph as it is pinned", () => {
     expect(seen[0]?.["executionInfo"]).toMatchObject({ threadId: "t1", checkpointId: expect.any(String) });
   });
 
+  test("a checkpointer is asked in the ways that name a thread by its key, and in no other (keyed-1) (src/langgraph/keyed-saver.ts)", () => {
+    const names = (of: object) => Object.getOwnPropertyNames(of).filter((name) => name !== "constructor");
+    const base = names(Object.getPrototypeOf(MemorySaver.prototype) as object);
+    expect(base.sort()).toEqual(["get", "getDeltaChannelHistory", "getNextVersion", "toJSON"]);
+    const asked = ["deleteThread", "getDeltaChannelHistory", "getTuple", "list", "put", "putWrites"];
+    const own = (prefix: string) => (name: string) => !name.startsWith(prefix);
+    expect(names(MemorySaver.prototype).filter(own("_")).sort()).toEqual(asked);
+    const sqlite = [...asked.filter((name) => name !== "getDeltaChannelHistory"), "migratePendingSends", "setup"];
+    expect(names(SqliteSaver.prototype).filter(own("_")).sort()).toEqual(sqlite.sort());
+  });
+
   test("savers and serializer have the members that ours override or call (src/adapters/sqlite/checkpointer.ts, postgres/saver.ts, src/langgraph/serde.ts)", () => {
     expect(has(SqliteSaver.prototype, ["setup", "getDeltaChannelHistory"])).toEqual([]);
     const dumps = ["_dumpBlobs", "_dumpWrites", "_dumpCheckpoint", "_dumpMetadata", "getDeltaChannelHistory", "setup"];

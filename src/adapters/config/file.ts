@@ -10,8 +10,10 @@ import { z } from "zod";
 import {
   ApprovalSettings,
   CatalogLimits,
+  DEFAULT_SCOPE,
   Limits,
   Permissions,
+  Scope,
   StdioServer,
   ToolConfig,
 } from "../../contracts/index.js";
@@ -212,7 +214,7 @@ export const ConfigFile = described(
     leaseMs: timerMs.default(15_000),
     haltScope: z.enum(["thread", "server"]).default("thread"),
     approvals: FileApprovals.prefault({}),
-    scope: z.string().min(1).default("local"),
+    scope: Scope.default(DEFAULT_SCOPE),
     store: FileStore.default(DEFAULT_STORE),
   },
   {
@@ -229,7 +231,8 @@ export const ConfigFile = described(
     haltScope:
       "What an unknown write halts: further writes of its thread, or also those of the scope's other threads to its server.",
     approvals: "How people's answers are taken.",
-    scope: "Name that keeps the records of one user or tenant apart from others'.",
+    scope:
+      "Name that keeps the threads and records of one user or tenant apart from others'. It is that of every run of which `identify` names no other.",
     store: "Where threads, operations and results are kept.",
   },
 );

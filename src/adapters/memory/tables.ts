@@ -40,6 +40,7 @@ interface Thread {
   head?: string;
   accepted?: Acceptance;
   forgotten?: number;
+  scope?: string;
 }
 
 /** Everything that is kept. */
@@ -236,16 +237,23 @@ function sealTables(
 
 function threadTables(
   kept: Kept,
-): Pick<Tables, "threads" | "touch" | "nextSeq" | "holder" | "setHolder" | "turn" | "addToTurn"> {
+): Pick<
+  Tables,
+  "threads" | "touch" | "scope" | "setScope" | "nextSeq" | "holder" | "setHolder" | "turn" | "addToTurn"
+> {
   return {
     threads: () =>
       [...kept.threads]
         .reverse()
         .filter(([, { forgotten = -1, lastAt }]) => forgotten < lastAt)
         .sort(([, a], [, b]) => b.lastAt - a.lastAt)
-        .map(([threadId, { lastAt }]) => ({ threadId, lastAt })),
+        .map(([threadId, { lastAt, scope }]) => ({ threadId, scope, lastAt })),
     touch: (threadId, at) => {
       kept.thread(threadId).lastAt = at;
+    },
+    scope: (threadId) => kept.threads.get(threadId)?.scope,
+    setScope: (threadId, scope) => {
+      kept.thread(threadId).scope = scope;
     },
     nextSeq: (threadId) => {
       const thread = kept.thread(threadId);

@@ -20,6 +20,7 @@ import {
 import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
 import type pg from "pg";
 import type { ProbingSaver } from "../../langgraph/durability.js";
+import { ourSaver } from "../../langgraph/keyed-saver.js";
 import { CheckpointSerializer } from "../../langgraph/serde.js";
 import type { Connection } from "./connection.js";
 import { OneStatementSaver } from "./saver.js";
@@ -27,7 +28,7 @@ import { alone, type Session } from "./schema.js";
 
 /** `fenced`: what a run saves is saved while the thread is its own, by the ledger in the same database. */
 export function postgresCheckpointer(connection: Connection, fenced = true): BaseCheckpointSaver {
-  return new PostgresCheckpointer(connection, fenced);
+  return ourSaver(new PostgresCheckpointer(connection, fenced));
 }
 
 class PostgresCheckpointer extends BaseCheckpointSaver implements ProbingSaver {

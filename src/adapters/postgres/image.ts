@@ -23,6 +23,7 @@ export interface Header {
   head: string | undefined;
   accepted: string | undefined;
   forgotten: number | undefined;
+  scope: string | undefined;
   readonly recent: readonly string[];
 }
 
@@ -146,6 +147,10 @@ function recording(tables: Tables, headers: ReadonlyMap<string, Header>, changes
     holder: (threadId) => headers.get(threadId)?.holder,
     setHolder: (threadId, holder) => {
       change(threadId).holder = holder;
+    },
+    scope: (threadId) => headers.get(threadId)?.scope,
+    setScope: (threadId, scope) => {
+      change(threadId).scope = scope;
     },
     addToTurn: (threadId, turnId, more) => {
       change(threadId);

@@ -23,7 +23,7 @@ export interface LoadedTables {
 
 /** What is not among the tables as it is loaded: it is answered as it came. */
 interface Aside {
-  readonly listed: { threadId: string; lastAt: number }[];
+  readonly listed: { threadId: string; scope: string | undefined; lastAt: number }[];
   readonly known: Set<string>;
   readonly requests: ModelRequestRecord[];
   readonly seals: SealedFacts[];
@@ -109,7 +109,11 @@ function take(readSet: ReadSet, memory: MemoryTables, aside: Aside, part: Part):
       aside.card = { id: data.id as string, ...(data.seal === null ? {} : { seal: data.seal as string }) };
       break;
     case "listed":
-      aside.listed.push({ threadId: JSON.parse(body) as string, lastAt: data.lastAt as number });
+      aside.listed.push({
+        threadId: JSON.parse(body) as string,
+        scope: scopeFrom(data.scope),
+        lastAt: data.lastAt as number,
+      });
   }
 }
 
@@ -125,6 +129,7 @@ function newHeader(): Header {
     lastAt: 0,
     lastSeq: 0,
     holder: undefined,
+    scope: undefined,
     head: undefined,
     accepted: undefined,
     forgotten: undefined,
@@ -137,7 +142,11 @@ function headerOf({ extra: owner, data }: Part): Header {
   const [head, accepted] = [said.head ?? undefined, said.accepted ?? undefined]; // null where there is none
   const forgotten = said.forgotten ?? undefined;
   const holder = owner === null ? undefined : { owner: JSON.parse(owner) as Owner, ...leaseEnd(until, steady) };
-  return { version, lastAt, lastSeq, recent, holder, head, accepted, forgotten };
+  return { version, lastAt, lastSeq, recent, holder, scope: scopeFrom(data.scope), head, accepted, forgotten };
+}
+
+function scopeFrom(stored: unknown): string | undefined {
+  return stored === null || stored === undefined ? undefined : (JSON.parse(String(stored)) as string);
 }
 
 function rowOf({ body, extra: given, data }: Part): OperationRow {

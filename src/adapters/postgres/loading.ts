@@ -139,7 +139,8 @@ function now(): string {
 
 function headers(where: string): string {
   const data = `json_build_object('version', version, 'recent', recent, 'lastAt', last_at, 'lastSeq', last_seq,
-    'until', holder_until, 'steady', holder_steady, 'head', head, 'accepted', accepted, 'forgotten', forgotten)`;
+    'until', holder_until, 'steady', holder_steady, 'scope', scope, 'head', head, 'accepted', accepted,
+    'forgotten', forgotten)`;
   return `${part("thread", { n: "n", body: "key", extra: "holder", data })} FROM toolgate_threads WHERE ${where}`;
 }
 
@@ -188,7 +189,7 @@ function snapshot(where: string): string {
 }
 
 function listed(): string {
-  const data = "json_build_object('lastAt', last_at)";
+  const data = "json_build_object('lastAt', last_at, 'scope', scope)";
   return `${part("listed", { n: "n", body: "key", data })} FROM toolgate_threads
     WHERE forgotten IS NULL OR forgotten < last_at`;
 }

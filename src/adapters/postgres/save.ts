@@ -30,20 +30,21 @@ const HELD = `held AS MATERIALIZED (
   WHERE threads.thread = ANY(ARRAY(SELECT thread FROM t)) ORDER BY threads.thread FOR UPDATE OF threads)`;
 
 const THREADS = `t AS MATERIALIZED (SELECT * FROM json_to_recordset($1::json) AS t(thread text, key text, version bigint,
-  last_at float8, last_seq bigint, holder text, holder_key text, holder_until float8, holder_steady float8, head text,
-  accepted text, forgotten float8))`;
+  last_at float8, last_seq bigint, holder text, holder_key text, holder_until float8, holder_steady float8, scope text,
+  head text, accepted text, forgotten float8))`;
 
 const THREADS_CHANGED = `threads_changed AS (UPDATE toolgate_threads threads SET version = threads.version + 1,
   recent = (threads.recent || $2::text)[greatest(1, cardinality(threads.recent) - ${KEPT - 2}):], last_at = t.last_at,
   last_seq = t.last_seq, holder = t.holder, holder_key = t.holder_key, holder_until = t.holder_until,
-  holder_steady = t.holder_steady, head = t.head, accepted = t.accepted, forgotten = t.forgotten
+  holder_steady = t.holder_steady, scope = t.scope, head = t.head, accepted = t.accepted, forgotten = t.forgotten
   FROM t, go
   WHERE threads.thread = t.thread AND t.version > 0 AND threads.thread = ANY(ARRAY(SELECT thread FROM t)))`;
 
 const THREADS_NEW = `threads_new AS (INSERT INTO toolgate_threads
-  (thread, key, version, recent, last_at, last_seq, holder, holder_key, holder_until, holder_steady, head, accepted, forgotten)
-  SELECT thread, key, 1, ARRAY[$2::text], last_at, last_seq, holder, holder_key, holder_until, holder_steady, head, accepted,
-    forgotten
+  (thread, key, version, recent, last_at, last_seq, holder, holder_key, holder_until, holder_steady, scope, head, accepted,
+    forgotten)
+  SELECT thread, key, 1, ARRAY[$2::text], last_at, last_seq, holder, holder_key, holder_until, holder_steady, scope, head,
+    accepted, forgotten
   FROM t, go WHERE version = 0)`;
 
 const CHANGING = [
@@ -165,7 +166,8 @@ function clockToStore(image: Image, { clock: moment }: Changes) {
   return turned || lags ? { moment, turned } : undefined;
 }
 
-function threadCells(threadId: string, { version, lastAt, lastSeq, holder, head, accepted, forgotten }: Header) {
+function threadCells(threadId: string, header: Header) {
+  const { version, lastAt, lastSeq, holder, scope, head, accepted, forgotten } = header;
   return {
     thread: key(threadId),
     key: JSON.stringify(threadId),
@@ -179,6 +181,7 @@ function threadCells(threadId: string, { version, lastAt, lastSeq, holder, head,
     head: head ?? null,
     accepted: accepted ?? null,
     forgotten: forgotten ?? null,
+    scope: scope === undefined ? null : JSON.stringify(scope),
   };
 }
 

@@ -10,6 +10,7 @@
 
 import { ToolgateError } from "../../contracts/index.js";
 import { isSound } from "./failure.js";
+import { moveToScopes } from "./scopes.js";
 
 /** What one session of Postgres is asked through. */
 export interface Session {
@@ -25,7 +26,7 @@ const IDLE_MS = 3_000; // less than a host is patient
 /** Asks the catalog itself: `to_regclass` may remember within a transaction that a table was not there. */
 const THERE = "SELECT FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'toolgate_migrations'";
 
-const MIGRATIONS: readonly string[] = [
+const MIGRATIONS: readonly (string | ((session: Session) => Promise<void>))[] = [
   `
   CREATE TABLE toolgate_clock (one int PRIMARY KEY CHECK (one = 1), at float8 NOT NULL, elapsed float8 NOT NULL);
   CREATE TABLE toolgate_threads (
@@ -108,8 +109,10 @@ const MIGRATIONS: readonly string[] = [
   CREATE TABLE toolgate_results (ref bytea PRIMARY KEY, thread text NOT NULL, sha256 bytea NOT NULL);
   `,
   // The column is renamed, so that a host of an older version that is still connected is refused by the database from now
-  // on, whatever it asks (postgres-schema-3). Leases are counted on the machine's own clock, too. Threads carry their seals.
-  `
+  // on, whatever it asks (postgres-schema-3). Leases are counted on the machine's own clock, too. Threads carry their seals, and
+  // move to their scopes.
+  async (session) => {
+    await session.query(`
   ALTER TABLE toolgate_threads RENAME COLUMN name TO key;
   ALTER TABLE toolgate_threads ADD COLUMN scope text;
   ALTER TABLE toolgate_threads ADD COLUMN holder_steady float8;
@@ -122,7 +125,9 @@ const MIGRATIONS: readonly string[] = [
   INSERT INTO toolgate_card (one, id) VALUES (1, gen_random_uuid()::text);
   ALTER TABLE toolgate_operations ADD COLUMN lease_steady float8;
   UPDATE toolgate_threads SET version = version + 1; -- what such a host has loaded is stale from now on
-  `,
+  `);
+    await moveToScopes(session);
+  },
 ];
 
 /** The version this code reads and writes. */
@@ -140,7 +145,8 @@ export async function migrate(session: Session): Promise<void> {
     }
     for (const [index, migration] of MIGRATIONS.entries()) {
       if (index < version) continue;
-      await session.query(migration);
+      if (typeof migration === "string") await session.query(migration);
+      else await migration(session);
       await session.query("INSERT INTO toolgate_migrations (version) VALUES ($1)", [index + 1]);
     }
   });

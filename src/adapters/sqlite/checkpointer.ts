@@ -27,6 +27,7 @@ import { SqliteSaver } from "@langchain/langgraph-checkpoint-sqlite";
 import Database from "better-sqlite3";
 import { type Owner, savingRun, takenOver } from "../../contracts/index.js";
 import type { ProbingSaver } from "../../langgraph/durability.js";
+import { ourSaver } from "../../langgraph/keyed-saver.js";
 import { CheckpointSerializer } from "../../langgraph/serde.js";
 import { type Commit, committing } from "./commit.js";
 
@@ -54,7 +55,7 @@ export function openCheckpointer(path: string | Database.Database, holds?: Holds
   const db = typeof path === "string" ? new Database(path, { timeout: BUSY_TIMEOUT_MS }) : path;
   db.pragma("journal_mode = WAL");
   db.pragma(`busy_timeout = ${BUSY_TIMEOUT_MS}`);
-  return new ToolgateSaver(db, holds);
+  return ourSaver(new ToolgateSaver(db, holds));
 }
 
 class DeflatedSerializer extends CheckpointSerializer {

@@ -8,8 +8,9 @@
 
 import type { Database } from "better-sqlite3";
 import { ToolgateError } from "../../contracts/index.js";
+import { moveToScopes } from "./scopes.js";
 
-const MIGRATIONS: readonly string[] = [
+const MIGRATIONS: readonly (string | ((db: Database) => void))[] = [
   `
   CREATE TABLE clock (one INTEGER PRIMARY KEY CHECK (one = 1), at REAL NOT NULL, elapsed REAL NOT NULL);
   CREATE TABLE threads (
@@ -120,8 +121,9 @@ const MIGRATIONS: readonly string[] = [
    CREATE INDEX threads_held ON threads (holder) WHERE holder IS NOT NULL;`,
   // Threads are kept by their key. The column is renamed, so that a process of an older version that still has the file
   // open is refused by SQLite from now on, whatever it asks (sqlite-schema-2). Leases are counted on the machine's own
-  // clock, too. A question may name where its call goes. Rows and threads carry their seals.
-  `ALTER TABLE threads RENAME COLUMN thread_id TO key;
+  // clock, too. A question may name where its call goes. Rows and threads carry their seals. Threads move to their scopes.
+  (db) => {
+    db.exec(`ALTER TABLE threads RENAME COLUMN thread_id TO key;
    ALTER TABLE threads ADD COLUMN scope;
    ALTER TABLE threads ADD COLUMN holder_steady REAL;
    ALTER TABLE threads ADD COLUMN head TEXT;
@@ -132,7 +134,9 @@ const MIGRATIONS: readonly string[] = [
    ALTER TABLE operations ADD COLUMN seal TEXT;
    ALTER TABLE questions ADD COLUMN destination TEXT;
    CREATE TABLE card (one INTEGER PRIMARY KEY CHECK (one = 1), id TEXT NOT NULL, seal TEXT, sends INTEGER NOT NULL);
-   INSERT INTO card (one, id, sends) VALUES (1, lower(hex(randomblob(16))), 0);`,
+   INSERT INTO card (one, id, sends) VALUES (1, lower(hex(randomblob(16))), 0);`);
+    moveToScopes(db);
+  },
 ];
 
 /** The version this code reads and writes. */
@@ -143,7 +147,10 @@ export function migrate(db: Database): void {
   if (versionOf(db) === SCHEMA_VERSION) return;
   db.transaction(() => {
     refuseLater(db); // again, under the write lock: another process may have been first
-    for (const migration of MIGRATIONS.slice(versionOf(db))) db.exec(migration);
+    for (const migration of MIGRATIONS.slice(versionOf(db))) {
+      if (typeof migration === "string") db.exec(migration);
+      else migration(db);
+    }
     db.pragma(`user_version = ${SCHEMA_VERSION}`);
   }).immediate();
 }

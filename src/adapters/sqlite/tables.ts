@@ -6,7 +6,7 @@ import type { Database } from "better-sqlite3";
 import { type Digest, type Owner, type Proposal, sha256, type ToolSnapshot } from "../../contracts/index.js";
 import type { ModelRequestRecord } from "../../ledger/port.js";
 import { NO_TURN, type Tables } from "../../ledger/tables.js";
-import { difference, fromCell, type Record_, restoredProposal, toCell } from "./codec.js";
+import { type Cell, difference, fromCell, type Record_, restoredProposal, toCell } from "./codec.js";
 import { questionTables } from "./questions.js";
 import { rowTables } from "./rows.js";
 import { type Sql, statements } from "./statements.js";
@@ -16,6 +16,7 @@ export function sqliteTables(db: Database): Tables {
   return {
     ...clockTables(sql),
     ...threadTables(sql),
+    ...scopeTables(sql),
     ...modelTables(sql),
     ...rowTables(sql),
     ...questionTables(sql),
@@ -74,12 +75,7 @@ function clockTables(sql: Sql): Pick<Tables, "clock" | "setClock"> {
   };
 }
 
-function threadTables(
-  sql: Sql,
-): Pick<Tables, "threads" | "touch" | "nextSeq" | "holder" | "setHolder" | "turn" | "addToTurn"> {
-  const threads = sql.prepare(
-    "SELECT key, last_at FROM threads WHERE forgotten IS NULL OR forgotten < last_at ORDER BY last_at DESC, n DESC",
-  );
+function threadTables(sql: Sql): Pick<Tables, "touch" | "nextSeq" | "holder" | "setHolder" | "turn" | "addToTurn"> {
   const touch = sql.prepare("UPDATE threads SET last_at = ? WHERE n = ?");
   const count = sql.prepare("UPDATE threads SET last_seq = last_seq + 1 WHERE n = ?");
   const lastSeq = sql.prepare("SELECT last_seq FROM threads WHERE n = ?");
@@ -96,7 +92,6 @@ function threadTables(
      active_ms = active_ms + ?, budget_spent = max(budget_spent, ?), final_made = max(final_made, ?) WHERE n = ?`,
   );
   return {
-    threads: () => threads.all().map((record) => ({ threadId: fromCell(record.key), lastAt: Number(record.last_at) })),
     touch: (threadId, at) => {
       touch.run(at, sql.thread(threadId));
     },
@@ -134,6 +129,30 @@ function threadTables(
       add.run(modelRequests, calls, writes, activeMs, Number(budgetSpent), Number(finalMade), number);
     },
   };
+}
+
+function scopeTables(sql: Sql): Pick<Tables, "threads" | "scope" | "setScope"> {
+  const threads = sql.prepare(
+    `SELECT key, scope, last_at FROM threads WHERE forgotten IS NULL OR forgotten < last_at ORDER BY last_at DESC, n DESC`,
+  );
+  const scope = sql.prepare("SELECT scope FROM threads WHERE key = ?");
+  const setScope = sql.prepare("UPDATE threads SET scope = ? WHERE n = ?");
+  return {
+    threads: () =>
+      threads.all().map((record) => ({
+        threadId: fromCell(record.key),
+        scope: toScope(record.scope),
+        lastAt: Number(record.last_at),
+      })),
+    scope: (threadId) => toScope(scope.one(toCell(threadId))?.scope),
+    setScope: (threadId, of) => {
+      setScope.run(toCell(of), sql.thread(threadId));
+    },
+  };
+}
+
+function toScope(cell: Cell | undefined): string | undefined {
+  return cell === null || cell === undefined ? undefined : fromCell(cell);
 }
 
 function modelTables(

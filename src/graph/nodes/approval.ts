@@ -19,13 +19,13 @@ import { leaseOf } from "../../langgraph/held-graph.js";
 import type { Asked, NewRequest } from "../../ledger/port.js";
 import { editedMessage, type LastResponse, lastResponse } from "../last-response.js";
 import type { GraphPorts } from "../ports.js";
-import { threadOf, whoAnswers } from "../runtime.js";
+import { placeOf, whoAnswers } from "../runtime.js";
 import type { GraphState, GraphUpdate } from "../state.js";
 import { judgedViews } from "../views.js";
 
 export function approval(ports: GraphPorts) {
   return async (state: GraphState, runtime: LangGraphRunnableConfig): Promise<GraphUpdate> => {
-    const last = lastResponse(state, threadOf(runtime));
+    const last = lastResponse(state, placeOf(ports, runtime));
     if (!last) return { operations: [], note: "" };
     const batch = await judgeResponse(ports, last.shown);
     const open = batch.calls.filter((call) => call.judgement.kind === "ask");
@@ -86,7 +86,8 @@ function questionAbout(call: BatchCall, { request }: Asked): Question {
   };
 }
 
-function newRequest({ newId, config }: GraphPorts, { turnId, threadId }: Batch, call: BatchCall): NewRequest {
+function newRequest({ newId, config }: GraphPorts, batch: Batch, call: BatchCall): NewRequest {
+  const { turnId, threadId, scope } = batch;
   const name = call.operation.server ?? "";
   const server = { name, credentialId: config.mcpServers[name]?.credentialId };
   const { destination, why } = reasked(call.destination, call.asked?.request, server);
@@ -96,7 +97,7 @@ function newRequest({ newId, config }: GraphPorts, { turnId, threadId }: Batch, 
     operation: call.operation,
     turnId,
     threadId,
-    scope: config.scope,
+    scope,
     toolDigest: (call.entry as NonNullable<typeof call.entry>).digest,
     ...injectsOf(call),
     ...(destination === undefined ? {} : { destination }),

@@ -12,13 +12,13 @@ import { leaseOf } from "../../langgraph/held-graph.js";
 import { claimsOnly } from "../../langgraph/thread-lease.js";
 import { lastResponse } from "../last-response.js";
 import type { GraphPorts } from "../ports.js";
-import { runOf, threadOf } from "../runtime.js";
+import { placeOf, runOf } from "../runtime.js";
 import type { GraphState, GraphUpdate } from "../state.js";
 import { calledViews, judgedViews } from "../views.js";
 
 export function execute(ports: GraphPorts) {
   return async (state: GraphState, runtime: LangGraphRunnableConfig): Promise<GraphUpdate> => {
-    const last = lastResponse(state, threadOf(runtime));
+    const last = lastResponse(state, placeOf(ports, runtime));
     if (!last) return { operations: [] };
     const batch = await judgedNow(ports, last.shown);
     const is = (kind: string) => batch.calls.some((call) => call.judgement.kind === kind);

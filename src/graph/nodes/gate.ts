@@ -7,13 +7,13 @@ import { type Batch, judgeResponse } from "../../gate/batch.js";
 import { leaseOf } from "../../langgraph/held-graph.js";
 import { lastResponse } from "../last-response.js";
 import type { GraphPorts } from "../ports.js";
-import { threadOf } from "../runtime.js";
+import { placeOf } from "../runtime.js";
 import type { GraphState, GraphUpdate } from "../state.js";
 import { haltOf, judgedViews, ownUnknown } from "../views.js";
 
 export function gate(ports: GraphPorts) {
   return async (state: GraphState, runtime: LangGraphRunnableConfig): Promise<GraphUpdate> => {
-    const last = lastResponse(state, threadOf(runtime));
+    const last = lastResponse(state, placeOf(ports, runtime));
     if (!last) return { operations: [] };
     const batch = await judgeResponse(ports, last.shown);
     const operations = judgedViews(batch, () => true); // what is settled before it was even judged, another run settled

@@ -21,6 +21,7 @@ import {
   ToolgateError,
   type ToolSnapshot,
 } from "../../contracts/index.js";
+import type { RunPlace } from "../../gate/batch.js";
 import { checkAhead } from "../../gate/routed-call.js";
 import { leaseOf } from "../../langgraph/held-graph.js";
 import { turnOf } from "../../observation/conversation.js";
@@ -29,7 +30,7 @@ import { turnSpent } from "../../policy/index.js";
 import type { GraphPorts } from "../ports.js";
 import { repair } from "../repair.js";
 import { normalise } from "../response.js";
-import { threadOf } from "../runtime.js";
+import { placeOf } from "../runtime.js";
 import type { GraphState, GraphUpdate } from "../state.js";
 
 const SYSTEM = [
@@ -43,24 +44,25 @@ export function model(ports: GraphPorts) {
   const bound = new Map<string, Promise<Bound>>();
 
   return async (state: GraphState, runtime: LangGraphRunnableConfig): Promise<GraphUpdate> => {
-    const threadId = threadOf(runtime);
+    const at = placeOf(ports, runtime);
+    const { threadId, scope } = at;
     if (!state.messages.some((message) => message.getType() === "human")) {
       throw new ToolgateError("empty_question", "there is no user message to answer", "send one human message");
     }
     const run = leaseOf(runtime)?.owner;
-    const repaired = await repair(ports, state, threadId, run); // model-node-4
+    const repaired = await repair(ports, state, at, run); // model-node-4
     const messages = repaired?.messages ?? state.messages;
     if (answeredAlready(messages)) return repaired?.update ?? {};
     const snapshot = await snapshotOf(ports, state);
     const turnId = turnOf(messages);
-    const budget = await budgetOf(ports, { threadId, turnId, ledgerSeq: state.ledgerSeq });
+    const budget = await budgetOf(ports, { ...at, turnId, ledgerSeq: state.ledgerSeq });
     if (budget.over) return repaired?.update ?? {}; // model-node-3
 
     const reused = bound.has(snapshot.id); // model-node-1
     if (!reused) remember(bound, snapshot.id, bind(ports, snapshot));
     runtime.writer?.({ type: "toolgate.capabilities", snapshotId: snapshot.id, reused });
     const { bare, withTools, system, aliases } = await (bound.get(snapshot.id) as Promise<Bound>);
-    const settledSince = await resolutionsSince(ports, threadId, messages);
+    const settledSince = await resolutionsSince(ports, at, messages);
     const prompt = [new SystemMessage([system, ...settledSince].join("\n\n")), ...messages];
     const [startedAt, since] = [ports.now(), ports.steady()];
     const asked = budget.last ? bare : withTools;
@@ -79,7 +81,7 @@ export function model(ports: GraphPorts) {
       startedAt,
       endedAt: startedAt + Math.round(ports.steady() - since), // whatever the wall clock was set to meanwhile
       final: budget.last,
-      ...proposed(calls, { ...place, proposalId, scope: ports.config.scope }),
+      ...proposed(calls, { ...place, proposalId, scope }),
     };
     await ports.ledger.propose(record, run); // before anything acts on the response
     const before = (repaired?.update.messages ?? []) as BaseMessage[];
@@ -102,10 +104,10 @@ async function snapshotOf(ports: GraphPorts, state: GraphState): Promise<ToolSna
 
 /** Whether the turn gets no further request, or only one more, without tools. */
 async function budgetOf(
-  { ledger, config: { scope, haltScope, limits } }: GraphPorts,
-  at: { readonly threadId: string; readonly turnId: string; readonly ledgerSeq: number },
+  { ledger, config: { haltScope, limits } }: GraphPorts,
+  at: RunPlace & { readonly turnId: string; readonly ledgerSeq: number },
 ): Promise<{ readonly over: boolean; readonly last: boolean }> {
-  const standing = await ledger.standing({ ...at, scope, haltScope, proposalId: "", writes: [] });
+  const standing = await ledger.standing({ ...at, haltScope, proposalId: "", writes: [] });
   return { over: standing.finalMade, last: standing.budgetSpent || turnSpent(standing, limits) !== undefined };
 }
 
@@ -160,7 +162,7 @@ function remember<T>(bound: Map<string, Promise<T>>, id: string, binding: Promis
 /** Outcomes that were settled after the model had read that they are unknown: told to it, never a second tool message. */
 async function resolutionsSince(
   ports: GraphPorts,
-  threadId: string,
+  { threadId, scope }: RunPlace,
   messages: readonly BaseMessage[],
 ): Promise<string[]> {
   const told: string[] = [];
@@ -168,7 +170,7 @@ async function resolutionsSince(
     const artifact = (message as { artifact?: { operationId?: unknown; status?: unknown } }).artifact;
     if (artifact?.status !== "result_unknown" || typeof artifact.operationId !== "string") continue;
     const row = await ports.ledger.row(artifact.operationId);
-    if (row === undefined || row.threadId !== threadId || row.scope !== ports.config.scope) continue; // anybody may write a message
+    if (row === undefined || row.threadId !== threadId || row.scope !== scope) continue; // anybody may write a message
     const status = outcomeOf(row)?.status;
     if (status !== undefined && status !== "result_unknown") {
       const { alias, callId } = row.operation;

@@ -11,13 +11,13 @@ import { leaseOf } from "../../langgraph/held-graph.js";
 import { highestSeq, settleAll, toolMessageOf } from "../closing.js";
 import { lastResponse } from "../last-response.js";
 import type { GraphPorts } from "../ports.js";
-import { threadOf } from "../runtime.js";
+import { placeOf } from "../runtime.js";
 import type { GraphState, GraphUpdate } from "../state.js";
 import { haltOf, ownUnknown, replayedIn, settledViews, unknownWritesOf } from "../views.js";
 
 export function observe(ports: GraphPorts) {
   return async (state: GraphState, runtime: LangGraphRunnableConfig): Promise<GraphUpdate> => {
-    const last = lastResponse(state, threadOf(runtime));
+    const last = lastResponse(state, placeOf(ports, runtime));
     if (!last) return { operations: [] };
     const batch = await judgeResponse(ports, last.shown);
     const rows = await settleAll(ports, batch, "it was not run", leaseOf(runtime)?.owner);
