@@ -83,6 +83,7 @@ describe("surface", () => {
       "store_tampered",
       "store_version",
       "thread_invalid",
+      "unsettled",
       "usage",
     ]);
   });

@@ -111,6 +111,7 @@ function build(io: Io, help: { text: string }, run: Run): Command {
   addApprovals(program, run);
   addUnknowns(program, run);
   addAccept(program, run);
+  addForget(program, run);
   addInspection(program, run);
   return program;
 }
@@ -200,6 +201,17 @@ function addAccept(program: Command, run: Run): void {
     .action(
       action<AcceptOptions>(run, async (context, options, [thread]) =>
         (await import("./commands/accept.js")).accept(context, thread, options),
+      ),
+    );
+}
+
+function addForget(program: Command, run: Run): void {
+  program
+    .command("forget <thread>")
+    .description("take what a conversation was about out of the store")
+    .action(
+      action(run, async (context, _, [thread]) =>
+        (await import("./commands/forget.js")).forget(context, thread as string),
       ),
     );
 }

@@ -227,6 +227,8 @@ export const Config = z.strictObject({
   /** Of every run of which `identify` says no other. */
   scope: Scope.default(DEFAULT_SCOPE),
   store: StoreConfig,
+  /** Threads that nobody has used for so many days are forgotten. @default never */
+  retention: z.strictObject({ days: z.number().positive() }).optional(),
   /** Values that never leave the process in text: expanded variables, headers, the approval secret. */
   secrets: z.array(z.string()).default([]),
   /** The folder the configuration came from; what relative paths were relative to. */

@@ -21,6 +21,7 @@ export const ERROR_CODES = [
   "store_tampered",
   "store_version",
   "thread_invalid",
+  "unsettled",
   "usage",
 ] as const;
 export type ErrorCode = (typeof ERROR_CODES)[number];

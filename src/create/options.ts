@@ -51,6 +51,11 @@ export interface Toolgate {
   /** The current snapshot (of a thread of the configuration's scope, or of another one); undefined before the first discovery. */
   snapshot(threadId?: string, options?: InScope): Promise<ToolSnapshot | undefined>;
   /**
+   * Takes what a thread was about out of every store: its checkpoints, results, arguments and messages. Digests of its
+   * operations stay, so that the guards hold. Throws `not_found`, `already_running` and `unsettled` (a write is unknown).
+   */
+  forget(threadId: string, options?: InScope): Promise<void>;
+  /**
    * Ends every process that was started, after calls in flight and late answers were waited for. Every step is taken even
    * when an earlier one fails; the first failure is then thrown. Idempotent.
    */

@@ -6,21 +6,23 @@ import { createServers, type McpDeps } from "../adapters/mcp/pool.js";
 import { steadyMs, uptimeMs } from "../adapters/process/clock.js";
 import { createSchemaChecker } from "../adapters/schema/checker.js";
 import { GRANT_START } from "../approval/index.js";
-import { type Config, checkedScope, type OperationView, ToolgateError, threadOfKey } from "../contracts/index.js";
+import { type Config, type OperationView, ToolgateError, threadOfKey } from "../contracts/index.js";
 import type { Servers } from "../contracts/mcp-port.js";
 import { builtInTools } from "../execution/built-in-tools.js";
 import type { ShownCalls } from "../gate/verdicts.js";
 import { buildGraph, type GraphPorts } from "../graph/index.js";
+import { isOurSaver } from "../langgraph/keyed-saver.js";
 import { spokenFor } from "../langgraph/place.js";
 import { createCatalog } from "../listings/catalog.js";
 import { openRedactor } from "../observation/index.js";
 import { withLastBodies } from "../observation/last-bodies.js";
 import { toolSettings } from "../policy/index.js";
-import { recordsOf } from "../report/records.js";
+import { recordsOf, scopeNamed } from "../report/records.js";
 import { type Background, createBackground } from "./background.js";
 import { newId, secretOf } from "./chance.js";
 import { type Configured, configure } from "./configure.js";
 import { destinationsOf } from "./destinations.js";
+import { forgetter, forgettingSaver, forgetWhatIsOver, startRetention } from "./forget.js";
 import { endAll, once, takeEvery } from "./once.js";
 import type { Toolgate, ToolgateOptions } from "./options.js";
 import { createOwners, type Owners } from "./owners.js";
@@ -65,7 +67,12 @@ function connectRooms(
   const background = createBackground();
   const ports = portsOf(options, configured, stores, { owners, background, openServers });
   const { servers, checker } = ports; // what was opened here is closed here
-  const graph = buildGraph(ports, options.checkpointer ?? stores.checkpointer);
+  const given = options.checkpointer ?? stores.checkpointer;
+  const forget = forgetter(ports, given);
+  const saver = isOurSaver(given) ? forgettingSaver(given, config.scope, forget) : given;
+  const graph = buildGraph(ports, saver);
+  const speaksFor = (scope: string) => typeof options.identify === "function" || scope === config.scope;
+  const retention = startRetention(ports, (stopped) => forgetWhatIsOver(ports, forget, speaksFor, stopped));
   return withoutSecretsInPrint({
     graph,
     ledger: recordsOf(ports, shownBy(graph)),
@@ -74,13 +81,15 @@ function connectRooms(
     host: ports,
     async snapshot(threadId, options = {}) {
       if (threadId === undefined) return ports.catalog.latest();
-      const scope = "scope" in options ? checkedScope(options.scope, "the host") : config.scope;
+      const scope = scopeNamed(ports, options);
       const { values } = await graph.getState(spokenFor(threadId, scope));
       const id = (values as { snapshot?: { id: string } }).snapshot?.id;
       return id === undefined ? undefined : ports.catalog.snapshot(id);
     },
+    forget: (threadId, options = {}) => forget(threadId, scopeNamed(ports, options)),
     close: once(() =>
       takeEvery([
+        () => retention.end(),
         () => endAll([servers.close(), background.allQuiet()]),
         () => checker.close(),
         () => stores.ledger.close(),

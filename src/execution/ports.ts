@@ -9,7 +9,7 @@ import type { Settings } from "../policy/index.js";
 export interface ExecutionPorts {
   readonly config: Config;
   readonly ledger: Pick<Ledger, "begin" | "claim" | "readBack" | "refuse" | "row" | "settle" | "settleLate">;
-  readonly results: ResultStore;
+  readonly results: Pick<ResultStore, "put" | "read">;
   readonly servers: Pick<Servers, "connect" | "connection">;
   readonly catalog: ListedTools;
   readonly checker: Pick<SchemaChecker, "check">;

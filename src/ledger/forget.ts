@@ -20,16 +20,15 @@ import { settled } from "./transitions.js";
 const FORGOTTEN = "its contents were forgotten";
 
 /** What keeps a thread from being forgotten. (forget-1) */
-export function unsettled(tx: Transaction, threadId: string, run: Owner): OperationRow[] {
+function unsettled(tx: Transaction, threadId: string, run: Owner): OperationRow[] {
   mustHold(tx, threadId, run);
   return tx.tables.rowsOfThread(threadId).filter((row) => isInHand(row) || isUnknownWrite(row));
 }
 
-export function forget(tx: Transaction, threadId: string, run: Owner): ForgetResult {
+export function bury(tx: Transaction, threadId: string, run: Owner): ForgetResult {
   const rows = unsettled(tx, threadId, run);
   if (rows.length > 0) return { kind: "unsettled", rows };
   for (const row of tx.tables.rowsOfThread(threadId)) tx.tables.putRow(tombstone(row, tx.now)); // forget-2
-  tx.tables.setForgotten(threadId, tx.now);
   return { kind: "forgotten" };
 }
 

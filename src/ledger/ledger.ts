@@ -6,7 +6,7 @@ import { type SettledRow, scopeOfKey, takenOver } from "../contracts/index.js";
 import { accept, acceptCard, mustBeCurrent, mustBeWhole, sealThread } from "./accept.js";
 import { begin, claim } from "./claim.js";
 import { advance, later, type Moment } from "./clock.js";
-import { forget, unsettled } from "./forget.js";
+import { bury } from "./forget.js";
 import type { Ledger, LedgerDeps, LookPlan, Mark, Marked } from "./port.js";
 import { propose } from "./propose.js";
 import { answer, ask, asked, openRequests } from "./question.js";
@@ -70,10 +70,11 @@ function threadMethods(
       return unknown;
     },
     forget: async (threadId, run) => {
-      const rows = await read(readSets.wholeThread(threadId), (tx) => unsettled(tx, threadId, run));
-      if (rows.length > 0) return { kind: "unsettled", rows };
-      await store.erase(threadId); // again and again does no harm: the rows say that it is done
-      return write("power-loss", readSets.wholeThread(threadId), (tx) => forget(tx, threadId, run));
+      const buried = await write("kill", readSets.wholeThread(threadId), (tx) => bury(tx, threadId, run));
+      if (buried.kind === "unsettled") return buried;
+      await store.erase(threadId); // where the process ends before what follows, all of it is done again
+      await write("power-loss", readSets.thread(threadId), ({ tables, now }) => tables.setForgotten(threadId, now));
+      return buried;
     },
     scopeOf: (threadId) => read(readSets.thread(threadId), (tx) => scopeOf(tx, threadId)),
     adopt: (threadId, scope) => write("kill", readSets.thread(threadId), (tx) => adopt(tx, threadId, scope)),

@@ -35,6 +35,11 @@ export function withLastBodies(store: ResultStore): ResultStore {
       keep(placeOf(threadId, reference.ref), body);
       return reference;
     },
+    forget: async (threadId) => {
+      bodies.clear();
+      chars = 0;
+      await store.forget(threadId);
+    },
     read: async (threadId, ref) => take(placeOf(threadId, ref)) ?? store.read(threadId, ref),
   };
 }

@@ -10,4 +10,6 @@ export interface ResultStore {
   put(threadId: string, body: string): Promise<ResultRef>;
   /** The body, or undefined when this thread has no such reference. */
   read(threadId: string, ref: string): Promise<string | undefined>;
+  /** Takes out what a thread had for good; a body goes with its last reference. */
+  forget(threadId: string): Promise<void>;
 }

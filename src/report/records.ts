@@ -9,6 +9,7 @@ import type { PersonAnswer } from "../approval/index.js";
 import { readAnswer } from "../approval/index.js";
 import {
   type ApprovalItem,
+  type Config,
   checkedScope,
   checkedThreadId,
   isRecordOf,
@@ -149,7 +150,8 @@ export async function unknownsOf(
 }
 
 /** The scope that is asked about. One that is named and cannot be used is no other scope. */
-function scopeNamed({ config }: ReportPorts, options: InScope): string {
+/** The scope that a host speaks for. Throws `config_invalid` for one that cannot be used. */
+export function scopeNamed({ config }: { readonly config: Pick<Config, "scope"> }, options: InScope): string {
   return "scope" in options ? checkedScope(options.scope, "the host") : config.scope;
 }
 

@@ -26,6 +26,22 @@ export function resultsSuite(name: string, make: () => ResultStore | Promise<Res
       expect(await results.read("t2", mine.ref)).toBeUndefined();
     });
 
+    it("forgets what a thread had, and what another has, too, stays", async () => {
+      const results = await make();
+      const [own, shared, other] = [
+        await results.put("t1", "its own"),
+        await results.put("t1", "the same"),
+        await results.put("t2", "the same"),
+      ];
+      await results.forget("t1");
+      await results.forget("t1");
+      await results.forget("nobody");
+      expect([await results.read("t1", own.ref), await results.read("t1", shared.ref)]).toEqual([undefined, undefined]);
+      expect(await results.read("t2", other.ref)).toBe("the same");
+      const again = await results.put("t1", "its own");
+      expect(await results.read("t1", again.ref)).toBe("its own");
+    });
+
     it("gives the same reference each time for the same body", async () => {
       const results = await make();
       const first = await results.put("t1", "body");

@@ -12,6 +12,7 @@ function counted() {
       reads.push(ref);
       return "from the store";
     },
+    forget: async () => {},
   };
   return { reads, store: withLastBodies(inner) };
 }
@@ -31,8 +32,19 @@ test("another thread's reference is asked of the store (results-2)", async () =>
   expect(reads).toEqual([ref]);
 });
 
+test("what a thread had is not read once it is forgotten", async () => {
+  const { store } = counted();
+  const { ref } = await store.put("t1", "its own");
+  await store.forget("t1");
+  expect(await store.read("t1", ref)).toBe("from the store");
+});
+
 test("a body that could not be stored is not read", async () => {
-  const store = withLastBodies({ put: () => Promise.reject(new Error("full")), read: async () => undefined });
+  const store = withLastBodies({
+    put: () => Promise.reject(new Error("full")),
+    read: async () => undefined,
+    forget: async () => {},
+  });
   await expect(store.put("t1", "body")).rejects.toThrow("full");
   expect(await store.read("t1", "t1-body")).toBeUndefined();
 });

@@ -1,5 +1,6 @@
 // Whole agents on Postgres: a real server process, the wired store, and connections that end at the worst moment.
 
+import { gunzipSync } from "node:zlib";
 import pg from "pg";
 import { beforeEach, describe, expect, test } from "vitest";
 import { openPostgres } from "../../src/adapters/postgres/open.js";
@@ -7,6 +8,7 @@ import { steadyMs } from "../../src/adapters/process/clock.js";
 import { createOwner } from "../../src/adapters/process/owner.js";
 import type { Ledger } from "../../src/ledger/port.js";
 import { type Agent, bench, type Steps, stdio, type Turn } from "../support/agent.js";
+import { forgetting } from "../support/forgetting.js";
 import { onePostgres } from "../support/one-postgres.js";
 
 const b = bench();
@@ -98,3 +100,28 @@ describe("an agent on Postgres", () => {
     await close();
   });
 });
+
+describe("forgetting a thread", () => {
+  /** Every cell of every table, unpacked where it is packed. */
+  async function raw(): Promise<string> {
+    const client = new pg.Client({ connectionString: url });
+    await client.connect();
+    const named = await client.query("SELECT tablename FROM pg_tables WHERE schemaname = current_schema()");
+    const cells: unknown[] = [];
+    for (const { tablename } of named.rows as { tablename: string }[]) {
+      for (const row of (await client.query(`SELECT * FROM "${tablename}"`)).rows) cells.push(...Object.values(row));
+    }
+    await client.end();
+    return cells.map(textOf).join("\n");
+  }
+  forgetting(b, () => ({ kind: "postgres", url }), raw);
+});
+
+function textOf(cell: unknown): string {
+  if (!Buffer.isBuffer(cell)) return typeof cell === "object" ? JSON.stringify(cell) : String(cell);
+  try {
+    return gunzipSync(cell).toString("utf8");
+  } catch {
+    return cell.toString("utf8");
+  }
+}

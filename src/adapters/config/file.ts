@@ -216,6 +216,10 @@ export const ConfigFile = described(
     approvals: FileApprovals.prefault({}),
     scope: Scope.default(DEFAULT_SCOPE),
     store: FileStore.default(DEFAULT_STORE),
+    retention: described(
+      { days: z.number().positive() },
+      { days: "Days without use after which a thread is forgotten, if nothing of it waits or is unknown." },
+    ).optional(),
   },
   {
     $schema: "Where editors find the schema of this file.",
@@ -234,6 +238,7 @@ export const ConfigFile = described(
     scope:
       "Name that keeps the threads and records of one user or tenant apart from others'. It is that of every run of which `identify` names no other.",
     store: "Where threads, operations and results are kept.",
+    retention: "When the contents of threads are forgotten. Unset: never.",
   },
 );
 export type ConfigFile = z.infer<typeof ConfigFile>;

@@ -19,5 +19,10 @@ export function createMemoryResults(): ResultStore {
       const found = references.get(ref);
       return found?.threadId === threadId ? bodies.get(found.sha256)?.toString("utf8") : undefined;
     },
+    forget: async (threadId) => {
+      for (const [ref, found] of references) if (found.threadId === threadId) references.delete(ref);
+      const kept = new Set([...references.values()].map(({ sha256 }) => sha256));
+      for (const sha256 of bodies.keys()) if (!kept.has(sha256)) bodies.delete(sha256);
+    },
   };
 }

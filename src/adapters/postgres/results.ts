@@ -20,6 +20,10 @@ const expand = promisify(gunzip);
 const PUT = `WITH body AS (INSERT INTO toolgate_bodies (sha256, coding, body) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING)
   INSERT INTO toolgate_results (ref, thread, sha256) VALUES ($4, $5, $1) ON CONFLICT DO NOTHING`;
 const READ = `SELECT coding, body FROM toolgate_results JOIN toolgate_bodies USING (sha256) WHERE ref = $1 AND thread = $2`;
+/** The references go last: they say which bodies are meant. */
+const FORGET_BODIES = `DELETE FROM toolgate_bodies WHERE sha256 IN (SELECT sha256 FROM toolgate_results WHERE thread = $1)
+  AND NOT EXISTS (SELECT FROM toolgate_results other WHERE other.sha256 = toolgate_bodies.sha256 AND other.thread <> $1)`;
+const FORGET = "DELETE FROM toolgate_results WHERE thread = $1";
 
 /** A result store on a connection. Both methods may reject with `store_failed`. */
 export function postgresResults(connection: Connection): ResultStore {
@@ -33,6 +37,11 @@ export function postgresResults(connection: Connection): ResultStore {
       await connection.ready();
       await connection.query(PUT, [Buffer.from(reference.sha256, "hex"), ...stored, ...names]); // twice is as once
       return reference;
+    },
+    forget: async (threadId) => {
+      await connection.ready();
+      await connection.query(FORGET_BODIES, [key(threadId)]); // twice is as once
+      await connection.query(FORGET, [key(threadId)]);
     },
     read: async (threadId, ref) => {
       if (!/^[0-9a-f]{32}$/.test(ref)) return undefined;

@@ -54,6 +54,7 @@ export type Holds = (threadId: string, run: Owner) => boolean;
 export function openCheckpointer(path: string | Database.Database, holds?: Holds): SqliteSaver & ProbingSaver {
   const db = typeof path === "string" ? new Database(path, { timeout: BUSY_TIMEOUT_MS }) : path;
   db.pragma("journal_mode = WAL");
+  db.pragma("secure_delete = ON");
   db.pragma(`busy_timeout = ${BUSY_TIMEOUT_MS}`);
   return ourSaver(new ToolgateSaver(db, holds));
 }

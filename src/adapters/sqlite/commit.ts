@@ -76,10 +76,12 @@ export function sqliteStore(
         throw storeError(db.name, error);
       }
     },
-    erase: async (threadId) =>
+    erase: async (threadId) => {
       commit("power-loss", () => {
         for (const text of ERASING) db.prepare(text).run({ key: toCell(threadId) });
-      }),
+      });
+      db.pragma("wal_checkpoint(TRUNCATE)"); // what was written over stands in the log until then
+    },
     close,
   };
 }

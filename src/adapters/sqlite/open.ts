@@ -30,6 +30,7 @@ export function openStore(db: Database.Database | string): Database.Database {
 function prepare(db: Database.Database): Database.Database {
   db.pragma(`busy_timeout = ${BUSY_MS}`);
   refuseLater(db); // before anything of it is changed
+  db.pragma("secure_delete = ON"); // what is taken out is written over, not only let go
   db.pragma("synchronous = FULL"); // for whoever writes without commit.ts
   if (!db.memory && db.pragma("journal_mode", { simple: true }) !== "wal") turnOnWal(db);
   migrate(db);

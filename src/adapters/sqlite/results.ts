@@ -33,6 +33,10 @@ export function createSqliteResults(db: Database.Database, survives: Survives = 
   const addReference = db.prepare(
     "INSERT OR IGNORE INTO results (ref, thread_id, body) SELECT ?, ?, n FROM bodies WHERE sha256 = ?",
   );
+  const takeOut = db.prepare("DELETE FROM results WHERE thread_id = ? RETURNING body");
+  const dropBody = db.prepare(
+    "DELETE FROM bodies WHERE n = ? AND NOT EXISTS (SELECT 1 FROM results WHERE body = bodies.n)",
+  );
   const select = db.prepare<[Buffer, string], { coding: string; body: Buffer }>(
     "SELECT coding, bodies.body FROM results JOIN bodies ON bodies.n = results.body WHERE ref = ? AND thread_id = ?",
   );
@@ -50,6 +54,11 @@ export function createSqliteResults(db: Database.Database, survives: Survives = 
       });
       return reference;
     },
+    forget: async (threadId) =>
+      commit("power-loss", () => {
+        const own = takeOut.all(threadId) as { body: number }[];
+        for (const { body } of own) dropBody.run(body);
+      }),
     read: async (threadId, ref) => {
       if (!/^[0-9a-f]{32}$/.test(ref)) return undefined;
       const found = guarded(db.name, () => select.get(Buffer.from(ref, "hex"), threadId));
