@@ -28,8 +28,6 @@ export interface ForgetPorts extends LeasePorts {
   readonly ledger: Ledger;
   readonly results: Pick<ResultStore, "forget">;
   readonly config: Config;
-  /** Epoch milliseconds. */
-  readonly now: () => number;
 }
 
 export type Forget = (threadId: string, scope: string) => Promise<void>;
@@ -121,17 +119,16 @@ export function startRetention(
 
 /** Forgets what is over. A thread that cannot be forgotten now is left for the next time. (retention-1) */
 export async function forgetWhatIsOver(
-  { ledger, config, now }: ForgetPorts,
+  { ledger, config }: ForgetPorts,
   forget: Forget,
   speaksFor: (scope: string) => boolean,
   stopped: () => boolean,
 ): Promise<void> {
   const days = config.retention?.days;
   if (days === undefined) return;
-  const before = now() - days * DAY_MS;
-  for (const { threadId: key, scope, lastAt } of await ledger.threads()) {
+  for (const { threadId: key, scope } of await ledger.threads({ idleMs: days * DAY_MS })) {
     if (stopped()) return;
-    if (lastAt >= before || !speaksFor(scope)) continue;
+    if (!speaksFor(scope)) continue;
     const [rows, open] = [await ledger.operations(key), await ledger.openRequests(key)];
     if (open.length > 0 || rows.some((row) => isInHand(row) || isUnknownWrite(row))) continue;
     await forget(threadOfKey(key), scope).catch(() => undefined);

@@ -83,9 +83,12 @@ function threadMethods(
       store.renew
         ? store.renew(owner, leaseMs, steady() + leaseMs)
         : write("kill", readSets.nothing, (tx) => tx.tables.renew(owner, leaseOf(leaseMs, tx))),
-    threads: () =>
-      read(readSets.list, ({ tables }) =>
-        tables.threads().map(({ threadId, scope = scopeOfKey(threadId), lastAt }) => ({ threadId, scope, lastAt })),
+    threads: ({ idleMs = Number.NEGATIVE_INFINITY } = {}) =>
+      read(readSets.list, ({ tables, now }) =>
+        tables
+          .threads()
+          .filter(({ lastAt }) => now - lastAt >= idleMs)
+          .map(({ threadId, scope = scopeOfKey(threadId), lastAt }) => ({ threadId, scope, lastAt })),
       ),
   };
 }

