@@ -44,11 +44,18 @@ export function mustBeWhole({ tables, seals }: Transaction, key: string): void {
 export function mustBeCurrent({ id, sends = 0 }: StoreCard, mark: Mark): void {
   const marked = mark.read();
   if (marked === undefined || (marked.store === id && marked.sends <= sends)) return;
-  const what =
-    marked.store === id
-      ? `was set back: it knows of ${sends} writes that were sent, and its mark \`${mark.path}\` of ${marked.sends}`
-      : `is not the one that its mark \`${mark.path}\` was made for`;
-  throw new ToolgateError(
+  if (marked.store !== id) throw storeTampered(`is not the one that its mark \`${mark.path}\` was made for`);
+  const known = `it knows of ${sends} writes that were sent, and its mark \`${mark.path}\` of ${marked.sends}`;
+  throw storeTampered(`was set back: ${known}`);
+}
+
+/** Throws `store_tampered` for a store without seals that has sent writes with them, as its mark says. */
+export function mustBeNew({ id }: StoreCard, mark: Mark): void {
+  if (mark.read()?.store === id) throw storeTampered("bears no seals any more");
+}
+
+function storeTampered(what: string): ToolgateError {
+  return new ToolgateError(
     "store_tampered",
     `the store ${what}; nothing is sent`,
     "compare the servers with what the store says; `toolgate accept --restored --note TEXT` then takes the store as it is, with what may have been sent as unknown",

@@ -3,7 +3,7 @@
 // Each method names what its rule looks at (read-set.ts), the rule, and what the change must survive (ledger-7).
 
 import { type SettledRow, scopeOfKey, takenOver } from "../contracts/index.js";
-import { accept, acceptCard, mustBeCurrent, mustBeWhole, sealThread } from "./accept.js";
+import { accept, acceptCard, mustBeCurrent, mustBeNew, mustBeWhole, sealThread } from "./accept.js";
 import { begin, claim } from "./claim.js";
 import { advance, later, type Moment } from "./clock.js";
 import { bury } from "./forget.js";
@@ -41,7 +41,7 @@ type Methods<Name extends keyof Ledger> = Pick<Ledger, Name>;
 
 function threadMethods(
   store: Store,
-  { read, write }: Transactions,
+  { read, write, takeAsItIs }: Transactions,
   { mark, steady }: Pick<LedgerDeps, "mark" | "steady">,
 ): Methods<
   "enter" | "verify" | "accept" | "acceptRestored" | "forget" | "scopeOf" | "adopt" | "leave" | "renew" | "threads"
@@ -61,6 +61,7 @@ function threadMethods(
     accept: (threadId, said) => write("power-loss", readSets.wholeThread(threadId), (tx) => accept(tx, threadId, said)),
     acceptRestored: async (said) => {
       const unknown: SettledRow[] = [];
+      await takeAsItIs();
       for (const { threadId } of await read(readSets.list, ({ tables }) => tables.threads())) {
         const accepted = await write("kill", readSets.wholeThread(threadId), (tx) => accept(tx, threadId, said));
         if (accepted.kind === "busy") throw takenOver(threadId);
@@ -211,6 +212,8 @@ type Broken = "refused" | "whatever stands";
 interface Transactions {
   read<T>(readSet: () => ReadSet, rule: (tx: Transaction) => T): Promise<T>;
   write<T>(survives: Survives, readSet: () => ReadSet, rule: (tx: Transaction) => T, broken?: Broken): Promise<T>;
+  /** A person takes the store as it is, also where its seals were taken away. */
+  takeAsItIs(): Promise<void>;
 }
 
 /** Rules are run on a transaction: the store's tables at a moment of the clock that cannot be turned back. */
@@ -227,6 +230,7 @@ function transactionsOf(store: Store, deps: LedgerDeps): Transactions {
     return { tables, moment, now: at, steady: deps.steady(), liveness: deps.liveness, seals };
   };
   const plainly: Transactions = {
+    takeAsItIs: async () => undefined,
     read: (readSet, rule) => store.read(readSet, (tables) => rule(open(tables))),
     write: (survives, readSet, rule) =>
       store.write(
@@ -239,16 +243,20 @@ function transactionsOf(store: Store, deps: LedgerDeps): Transactions {
         survives,
       ),
   };
-  return sealer === undefined ? plainly : sealed(plainly, sealer);
+  return sealer === undefined ? plainly : sealed(plainly, sealer, deps.mark);
 }
 
 /** The same, with rows that are sealed as they change. (ledger-10) */
-function sealed(plainly: Transactions, sealer: Sealer): Transactions {
+function sealed(plainly: Transactions, sealer: Sealer, mark: Mark | undefined): Transactions {
   let whole: Promise<void> | undefined;
   return {
     read: plainly.read,
+    takeAsItIs: async () => {
+      const seal = (tables: Tables) => tables.setCardSeal(sealer.sealHead(tables.card().id, NO_HEAD));
+      await plainly.write("kill", readSets.card, ({ tables }) => seal(tables));
+    },
     write: async (survives, readSet, rule, broken = "refused") => {
-      whole ??= sealStore(plainly, sealer).catch((error: unknown) => {
+      whole ??= sealStore(plainly, sealer, mark).catch((error: unknown) => {
         whole = undefined;
         throw error;
       });
@@ -264,14 +272,15 @@ function sealed(plainly: Transactions, sealer: Sealer): Transactions {
 }
 
 /** Seals what an earlier version left, once in the life of a store. */
-async function sealStore({ read, write }: Transactions, sealer: Sealer): Promise<void> {
+async function sealStore({ read, write }: Transactions, sealer: Sealer, mark: Mark | undefined): Promise<void> {
   const card = await read(readSets.card, ({ tables }) => tables.card());
   if (card.seal !== undefined) return;
+  if (mark) mustBeNew(card, mark);
   const threads = await read(readSets.list, ({ tables }) => tables.threads());
   for (const { threadId } of threads) {
     await write("kill", readSets.wholeThread(threadId), ({ tables }) => {
       if (tables.head(threadId) === undefined) sealThread(tables, sealer, threadId);
     });
   }
-  await write("power-loss", readSets.card, ({ tables }) => tables.setCardSeal(sealer.sealHead(card.id, NO_HEAD)));
+  await write("kill", readSets.card, ({ tables }) => tables.setCardSeal(sealer.sealHead(card.id, NO_HEAD)));
 }

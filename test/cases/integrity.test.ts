@@ -323,7 +323,8 @@ describe("the seal on a verdict", () => {
   // another must be approved again. A no needs no key: it stands.
   test("after the key is changed a yes must be given again, a no stands, and each call runs once", async () => {
     const steps = [{ calls: ["yes", "no", "open"].map((p) => act({ p }, p)) }, DONE];
-    const under = (secret: string) => start(steps, { permissions: {}, approvals: { secret } });
+    const under = (secret: string, ...previousSecrets: string[]) =>
+      start(steps, { permissions: {}, approvals: { secret, previousSecrets } });
     const agent = await under(SECRET);
     const question = await agent.ask("go");
     const ids = new Map(question.report.approvals.map((one) => [one.callId, one.approvalId]));
@@ -332,7 +333,7 @@ describe("the seal on a verdict", () => {
     expect((await agent.toolgate.ledger.requests()).map((one) => one.callId)).toEqual(["open"]);
     await agent.toolgate.close();
 
-    const other = await under(OTHER);
+    const other = await under(OTHER, SECRET);
     expect((await other.toolgate.ledger.requests()).map((one) => one.callId)).toEqual(["yes", "open"]);
     await other.toolgate.ledger.answer(ids.get("open") as string, { type: "approve" }, { approver: "bob" });
     const still = await other.ask(undefined);

@@ -122,6 +122,8 @@ test("--help and --version go to stdout and end well", async () => {
     "edit",
     "unknowns",
     "resolve",
+    "accept",
+    "forget",
     "tools",
     "check",
     "threads",

@@ -71,4 +71,10 @@ export const promises: readonly Promise_[] = [
   },
   { id: "G12", sentence: "Replay shows what was recorded and contacts no server and no model.", since: null },
   { id: "G14", sentence: "Records of one scope do not exist for another, at any door.", since: "0.1.0" },
+  {
+    id: "G15",
+    sentence:
+      "A store that was edited or set back is noticed before anything is sent, as far as the README's threat model says.",
+    since: "0.1.0",
+  },
 ];

@@ -90,10 +90,12 @@ describe("README", () => {
       .filter((name) => name !== "help");
     for (const name of offered) expect([name, readme.includes(name)]).toEqual([name, true]);
     expect(offered.sort()).toEqual([
+      "accept",
       "approvals",
       "approve",
       "check",
       "edit",
+      "forget",
       "reject",
       "resolve",
       "run",

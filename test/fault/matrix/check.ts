@@ -78,9 +78,10 @@ function unapproved({ operationId, arguments: args }: ServerEvent, { words, ttlM
   if (asked === undefined || verdict?.type !== "approve") return is("has no yes");
   if (!asked.consumed) return is("was made under a yes that no claim used");
   if (verdict.argumentsDigest !== digest(args as JsonObject)) return is("has other arguments than the yes");
-  const made = outcomeOf(row)?.reason === "store_tampered" && row.toolDigest === null; // a row that was lost, made anew
-  if (!made && verdict.toolDigest !== row.toolDigest) return is("is of another tool than the yes");
-  if (made) return [];
+  const doubted = outcomeOf(row)?.reason === "store_tampered"; // what it says of the send was lost, or its tool, too
+  if (verdict.toolDigest !== row.toolDigest && !(doubted && row.toolDigest === null))
+    return is("is of another tool than the yes");
+  if (doubted) return [];
   const announced = sentAtOf(row);
   if (announced === undefined) return is("was never announced");
   const sentAt = announced - setMs;

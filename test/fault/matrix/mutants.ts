@@ -19,8 +19,8 @@ export interface Mutant {
 
 /** A method of the ledger whose commit does not survive a loss of power. */
 function unsynced(method: "begin" | "answer" | "leave", row: string): Mutant {
-  const readSet = method === "leave" ? "thread" : method;
-  const find = `write("power-loss", readSets.${readSet}(`;
+  const find =
+    method === "leave" ? `leave: (threadId, owner) => write("power-loss"` : `write("power-loss", readSets.${method}(`;
   return {
     name: `${method}-lost-with-power`,
     changes: [{ file: "src/ledger/ledger.ts", find, put: find.replace("power-loss", "kill") }],

@@ -54,11 +54,12 @@ async function setBack(world: World): Promise<Left> {
   await asks.ended();
   cpSync(folder, backup, { recursive: true });
   const answers = await world.host([{ do: "yes" }], { config: { store } });
-  await answers.done();
+  const { asked } = await answers.done(); // the yes is in no store any more
   await answers.ended();
   rmSync(folder, { recursive: true });
   cpSync(backup, folder, { recursive: true });
-  return told(world, { do: "accept restored" }, { store });
+  const left = await told(world, { do: "accept restored" }, { store });
+  return { ...left, words: { ...left.words, asked } };
 }
 
 const OTHER_SECRET = "another-secret-for-tests-that-is-long-enough";
