@@ -14,6 +14,7 @@ const WHOLE = [
   "golden",
   "hostile",
   "servers",
+  "simulate/head",
   "simulate/mutants",
   "studio",
   "whole",

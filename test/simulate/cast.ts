@@ -115,7 +115,12 @@ function endOf(result: unknown): End {
 
 /** Typed refusals are answers; everything else that comes out of a run is a fault. */
 function refusalOf(world: World, error: unknown): End {
-  if (error instanceof ToolgateError) return { kind: "refused", code: error.code };
+  if (error instanceof ToolgateError) {
+    // Nobody changes the store of this world by hand.
+    if (error.code === "store_tampered" || error.code === "secret_missing")
+      violate(world.facts, "called tampered", error.message);
+    return { kind: "refused", code: error.code };
+  }
   violate(world.facts, "untyped error", `${(error as Error)?.name}: ${(error as Error)?.message?.split("\n")[0]}`);
   return { kind: "broken" };
 }

@@ -50,6 +50,7 @@ export const VIOLATIONS = [
   "format fault",
   "wedged",
   "hang",
+  "called tampered",
   "untyped error",
 ] as const;
 export type ViolationKind = (typeof VIOLATIONS)[number];

@@ -55,6 +55,7 @@ export function createSharedLedger(
     },
     steady: () => eyes?.steady() ?? 0,
     liveness: (owner, key) => (eyes ? liveness(eyes, owner, key) : "unknown"),
+    seals: { secret: "a secret that outlives every process of the world", previous: [] },
   });
   const ledger = breaks(real);
   const unseen = async <T>(look: () => Promise<T>): Promise<T> => {
