@@ -40,8 +40,9 @@ export interface Used {
 /** How an edit of the ledger, or of the whole store, by another hand is noticed. */
 export function guardsOf(config: Config): Pick<LedgerDeps, "seals" | "mark"> {
   const { store } = config;
-  const mark = store.kind === "sqlite" && store.mark !== undefined ? { mark: fileMark(store.mark) } : {};
-  return { seals: sealsOf(config), ...mark };
+  const seals = sealsOf(config);
+  const path = store.kind === "memory" || seals === undefined ? undefined : store.mark;
+  return { seals, ...(path === undefined ? {} : { mark: fileMark(path) }) };
 }
 
 /** Throws `store_failed` and `store_version`. */

@@ -18,7 +18,7 @@ import {
   threadOfKey,
 } from "../contracts/index.js";
 import type { AcceptResult, Mark, Marked } from "./port.js";
-import { added, factsOf, problemOf, type Sealer, tampered } from "./sealing.js";
+import { added, factsOf, NO_HEAD, problemOf, type Sealer, tampered } from "./sealing.js";
 import type { StoreCard, Tables } from "./tables.js";
 import { heldByOther, putSettled, type Transaction } from "./transaction.js";
 import { doubted, proposed } from "./transitions.js";
@@ -41,17 +41,35 @@ export function mustBeWhole({ tables, seals }: Transaction, key: string): void {
 }
 
 /** Throws `store_tampered` where the store knows of less than its mark does: it was set back, or is another one. */
-export function mustBeCurrent({ id, sends = 0 }: StoreCard, mark: Mark): void {
-  const marked = mark.read();
-  if (marked === undefined || (marked.store === id && marked.sends <= sends)) return;
-  if (marked.store !== id) throw storeTampered(`is not the one that its mark \`${mark.path}\` was made for`);
-  const known = `it knows of ${sends} writes that were sent, and its mark \`${mark.path}\` of ${marked.sends}`;
-  throw storeTampered(`was set back: ${known}`);
+export function mustBeCurrent(tx: Transaction, key: string, mark: Mark): void {
+  const marked = mark.read(key);
+  if (marked === undefined) return;
+  const known = standingOf(tx, key);
+  if (marked.store !== known.store) throw storeTampered(`is not the one that its mark \`${mark.path}\` was made for`);
+  if (marked.sends > known.sends) {
+    const count = `it knows of ${known.sends} writes that were sent, and its mark \`${mark.path}\` of ${marked.sends}`;
+    throw storeTampered(`was set back: ${count}`);
+  }
+  if (marked.changes > known.changes) throw tampered(key, `it was set back, as its mark \`${mark.path}\` says`);
+}
+
+/** How far a store and a thread of it have come. */
+export function standingOf({ tables, seals }: Transaction, key: string): Marked {
+  const { id, sends = 0 } = tables.card();
+  const text = tables.head(key);
+  const head = text === undefined ? NO_HEAD : seals?.sealer.openHead(key, text);
+  return { store: id, sends, changes: typeof head === "object" ? head.changes : 0 };
+}
+
+/** The same, with what the transaction itself changes. */
+export function comingOf({ tables, changesOf }: Transaction, key: string): Marked {
+  const { id, sends = 0 } = tables.card();
+  return { store: id, sends, changes: changesOf?.(key) ?? 0 };
 }
 
 /** Throws `store_tampered` for a store without seals that has sent writes with them, as its mark says. */
 export function mustBeNew({ id }: StoreCard, mark: Mark): void {
-  if (mark.read()?.store === id) throw storeTampered("bears no seals any more");
+  if (mark.read("")?.store === id) throw storeTampered("bears no seals any more");
 }
 
 function storeTampered(what: string): ToolgateError {
@@ -63,26 +81,24 @@ function storeTampered(what: string): ToolgateError {
   );
 }
 
-/** What the mark must say of a store that is taken as it is. It never says less than it did of the same store. */
-export function acceptCard({ tables }: Transaction, mark: Mark): Marked {
+/** A store that is taken as it is never counts less than its mark did. */
+export function acceptCard({ tables }: Transaction, mark: Mark): void {
   const { id, sends = 0 } = tables.card();
-  const marked = mark.read();
-  const most = marked?.store === id ? Math.max(sends, marked.sends) : sends;
-  tables.setSends?.(most);
-  return { store: id, sends: most };
+  const marked = mark.read("");
+  if (marked?.store === id) tables.setSends?.(Math.max(sends, marked.sends));
 }
 
-/** Seals every row of a thread as it stands, and the thread. Takes the tables as they are kept. */
-export function sealThread(tables: Tables, sealer: Sealer, threadId: string): void {
+/** Seals every row of a thread as it stands, and the thread, `after` so many changes. Takes the tables as they are kept. */
+export function sealThread(tables: Tables, sealer: Sealer, threadId: string, after = 0): void {
   const rows = tables.rowsOfThread(threadId);
   let sum = 0n;
   for (const [index, row] of rows.entries()) {
-    const seal = sealer.sealRow(row, index + 1);
+    const seal = sealer.sealRow(row, after + index + 1);
     tables.putRow({ ...row, seal });
     sum = added(sum, seal);
   }
   const { proposals } = tables.seals(threadId);
-  const counts = { changes: rows.length, rows: rows.length, proposals };
+  const counts = { changes: after + rows.length + 1, rows: rows.length, proposals };
   tables.setHead(threadId, sealer.sealHead(threadId, { ...counts, lastSeq: -1, sum }));
 }
 
@@ -90,6 +106,7 @@ export function accept(
   tx: Transaction,
   threadId: string,
   said: { readonly by: string; readonly note: string },
+  mark: Mark | undefined,
 ): AcceptResult {
   const kept = tx.seals?.kept ?? tx.tables;
   const nobody = { machine: "", pid: 0, started: "", instance: "" };
@@ -107,7 +124,8 @@ export function accept(
     unknown.push(after);
   }
   kept.setAccepted(threadId, { ...said, at: tx.now });
-  if (tx.seals) sealThread(kept, tx.seals.sealer, threadId);
+  const seen = Math.max(standingOf(plain, threadId).changes, mark?.read(threadId)?.changes ?? 0);
+  if (tx.seals) sealThread(kept, tx.seals.sealer, threadId, seen);
   return { kind: "accepted", unknown };
 }
 

@@ -195,11 +195,8 @@ function apply(tx: Transaction, batch: ClaimBatch, field: Field, { request, row,
 }
 
 /** Where a mark outside of the store is kept, the store counts what it sends. */
-function countSend({ tables, marked }: Transaction): void {
-  if (marked === undefined) return;
-  const { id, sends = 0 } = tables.card();
-  tables.setSends?.(sends + 1);
-  marked({ store: id, sends: sends + 1 });
+function countSend({ tables, marks }: Transaction): void {
+  if (marks) tables.setSends?.((tables.card().sends ?? 0) + 1);
 }
 
 function busy(operationId: Digest, owner: Owner): Claim {

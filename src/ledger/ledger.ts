@@ -3,7 +3,16 @@
 // Each method names what its rule looks at (read-set.ts), the rule, and what the change must survive (ledger-7).
 
 import { type SettledRow, scopeOfKey, takenOver } from "../contracts/index.js";
-import { accept, acceptCard, mustBeCurrent, mustBeNew, mustBeWhole, sealThread } from "./accept.js";
+import {
+  accept,
+  acceptCard,
+  comingOf,
+  mustBeCurrent,
+  mustBeNew,
+  mustBeWhole,
+  sealThread,
+  standingOf,
+} from "./accept.js";
 import { begin, claim } from "./claim.js";
 import { advance, later, type Moment } from "./clock.js";
 import { bury } from "./forget.js";
@@ -47,27 +56,36 @@ function threadMethods(
   "enter" | "verify" | "accept" | "acceptRestored" | "forget" | "scopeOf" | "adopt" | "leave" | "renew" | "threads"
 > {
   const entering = (threadId: string) => readSets.enter(threadId, mark !== undefined);
+  const accepting = (threadId: string) => readSets.wholeThread(threadId);
+  const threads = () => read(readSets.list, ({ tables }) => tables.threads());
+  const renewMark = async (of: Mark) => {
+    await write("power-loss", readSets.card, (tx) => acceptCard(tx, of));
+    const stand = async (key: string) => read(entering(key), (tx) => standingOf(tx, key));
+    of.renew(
+      await Promise.all((await threads()).map(async ({ threadId }) => [threadId, await stand(threadId)] as const)),
+    );
+  };
   return {
     enter: (threadId, owner, leaseMs, scope) =>
       write("kill", entering(threadId), (tx) => {
-        if (mark) mustBeCurrent(tx.tables.card(), mark);
+        if (mark) mustBeCurrent(tx, threadId, mark);
         return enter(tx, threadId, owner, leaseMs, scope);
       }),
     verify: (threadId) =>
       read(entering(threadId), (tx) => {
-        if (mark) mustBeCurrent(tx.tables.card(), mark);
+        if (mark) mustBeCurrent(tx, threadId, mark);
         mustBeWhole(tx, threadId);
       }),
-    accept: (threadId, said) => write("power-loss", readSets.wholeThread(threadId), (tx) => accept(tx, threadId, said)),
+    accept: (threadId, said) => write("power-loss", accepting(threadId), (tx) => accept(tx, threadId, said, mark)),
     acceptRestored: async (said) => {
       const unknown: SettledRow[] = [];
       await takeAsItIs();
-      for (const { threadId } of await read(readSets.list, ({ tables }) => tables.threads())) {
-        const accepted = await write("kill", readSets.wholeThread(threadId), (tx) => accept(tx, threadId, said));
+      for (const { threadId } of await threads()) {
+        const accepted = await write("kill", accepting(threadId), (tx) => accept(tx, threadId, said, mark));
         if (accepted.kind === "busy") throw takenOver(threadId);
         if (accepted.kind === "accepted") unknown.push(...accepted.unknown);
       }
-      if (mark) mark.write(await write("power-loss", readSets.card, (tx) => acceptCard(tx, mark)));
+      if (mark) await renewMark(mark);
       return unknown;
     },
     forget: async (threadId, run) => {
@@ -167,14 +185,14 @@ function callMethods(
   return {
     claim: (batch) => write("kill", readSets.claim(batch), (tx) => claim(tx, batch)),
     begin: async (operationId, fence, actsMs) => {
-      let marked: Marked | undefined;
-      const note = (now: Marked) => {
-        marked = now;
-      };
-      const begun = await write("power-loss", readSets.begin(operationId, mark !== undefined), (tx) =>
-        begin({ ...tx, ...(mark ? { marked: note } : {}) }, operationId, fence, actsMs),
-      );
-      if (marked && begun.kind === "dispatching") mark?.write(marked); // before the first byte
+      let place: { readonly key: string; readonly marked: Marked } | undefined;
+      const begun = await write("power-loss", readSets.begin(operationId, mark !== undefined), (tx) => {
+        const result = begin({ ...tx, marks: mark !== undefined }, operationId, fence, actsMs);
+        const key = mark && result.kind === "dispatching" ? tx.tables.row(operationId)?.threadId : undefined;
+        place = key === undefined ? undefined : { key, marked: comingOf(tx, key) };
+        return result;
+      });
+      if (place) mark?.add(place.key, place.marked); // before the first byte
       return begun;
     },
     settle: (settlement) =>
@@ -262,8 +280,8 @@ function sealed(plainly: Transactions, sealer: Sealer, mark: Mark | undefined): 
       });
       await whole;
       return plainly.write(survives, readSet, (tx) => {
-        const { tables, finish } = sealing(tx.tables, sealer, broken === "refused");
-        const result = rule({ ...tx, tables });
+        const { tables, changesOf, finish } = sealing(tx.tables, sealer, broken === "refused");
+        const result = rule({ ...tx, tables, changesOf });
         finish();
         return result;
       });

@@ -415,21 +415,26 @@ export interface LedgerDeps {
   readonly liveness: OwnerLiveness;
   /** The secrets of the seals, where the host has one that outlives it. Without them nothing is sealed. */
   readonly seals?: SealSecrets | undefined;
-  /** What is kept outside of the store about how far it has come. Only for stores that count what they send. */
+  /** What is kept outside of the store about how far it has come. Only where rows are sealed. */
   readonly mark?: Mark | undefined;
 }
 
-/** How many writes a store has sent. */
+/** How far a store, and one thread of it, has come. */
 export interface Marked {
   /** The store's own id. */
   readonly store: string;
+  /** Writes that the store has sent; 0 where it does not count them. */
   readonly sends: number;
+  /** Changes of rows that the thread has seen; 0 where the mark does not know it. */
+  readonly changes: number;
 }
 
-/** A mark outside of the store. `write` returns when it survives a loss of power. */
+/** A mark outside of the store. `add` and `renew` return when what they wrote survives a loss of power. */
 export interface Mark {
   readonly path: string;
-  read(): Marked | undefined;
-  write(marked: Marked): void;
+  read(threadKey: string): Marked | undefined;
+  add(threadKey: string, marked: Marked): void;
+  /** Puts these threads in the place of all that it says. */
+  renew(threads: readonly (readonly [threadKey: string, marked: Marked])[]): void;
   close(): void;
 }

@@ -31,7 +31,7 @@ export const enter =
 export const card: Reads = () => ({ card: true });
 export const wholeThread =
   (threadId: string): Reads =>
-  () => ({ threads: [threadId], history: { threadId }, requests: { threadId }, seals: threadId });
+  () => ({ threads: [threadId], history: { threadId }, requests: { threadId }, seals: threadId, card: true });
 export const operation =
   (operationId: Digest): Reads =>
   () => ({ operations: [operationId] });

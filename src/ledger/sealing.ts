@@ -213,6 +213,8 @@ export function tampered(key: string, problem: string): ToolgateError {
 /** Tables whose rows and threads are sealed as they are written, and what is to be done when the rule has ended. */
 export interface Sealing {
   readonly tables: Tables;
+  /** How many changes of rows a thread will have seen; 0 where its head does not hold. */
+  changesOf(threadId: string): number;
   /** Seals the heads of the threads that changed. */
   finish(): void;
 }
@@ -286,6 +288,10 @@ export function sealing(tables: Tables, sealer: Sealer, strict: boolean): Sealin
         heads.set(threadId, { ...head, lastSeq: seq });
         return seq;
       },
+    },
+    changesOf: (threadId) => {
+      const head = headOf(threadId);
+      return typeof head === "string" ? 0 : head.changes;
     },
     finish: () => {
       for (const [threadId, head] of heads) {

@@ -15,7 +15,7 @@ import {
   takenOver,
 } from "../contracts/index.js";
 import { type Moment, outlived } from "./clock.js";
-import { type Asked, type Marked, runKey } from "./port.js";
+import { type Asked, runKey } from "./port.js";
 import type { Sealer } from "./sealing.js";
 import type { Holder, Question, Tables } from "./tables.js";
 import { isGone, lost, ownerGone, type Place, proposed, settled, type Watch } from "./transitions.js";
@@ -23,8 +23,10 @@ import { isGone, lost, ownerGone, type Place, proposed, settled, type Watch } fr
 export interface Transaction extends Watch {
   readonly tables: Tables;
   readonly moment: Moment;
-  /** Where a mark is kept outside of the store: told what it must say once this transaction is stored. */
-  readonly marked?: ((marked: Marked) => void) | undefined;
+  /** Whether a mark is kept outside of the store. */
+  readonly marks?: boolean;
+  /** How many changes of rows a thread will have seen with this transaction, where rows are sealed. */
+  readonly changesOf?: (threadId: string) => number;
   /** Where rows are sealed: the tables as they are kept, for whoever looks at the seals themselves. */
   readonly seals?: { readonly sealer: Sealer; readonly kept: Tables } | undefined;
 }

@@ -187,11 +187,17 @@ const FileStore = z.discriminatedUnion("kind", [
     },
   ),
   described(
-    { kind: z.literal("postgres"), url: z.string().min(1), prepared: z.boolean().default(false) },
+    {
+      kind: z.literal("postgres"),
+      url: z.string().min(1),
+      prepared: z.boolean().default(false),
+      mark: z.string().min(1).optional(),
+    },
     {
       kind: "A Postgres database.",
       url: "Connection string.",
       prepared: "Names statements, so that each connection plans them once. Not with a pooler in transaction mode.",
+      mark: "A file of this host, relative to this file, by which it notices that a thread was set back.",
     },
   ),
   described({ kind: z.literal("memory") }, { kind: "Nothing outlives the process." }),

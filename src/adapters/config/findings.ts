@@ -159,6 +159,9 @@ function secretFindings({ approvals, store }: Config): Finding[] {
     case "memory":
       return [warning("secret_missing", "no `approvals.secret` is set, so a random one is used")];
     case "postgres": {
+      if (store.mark !== undefined) {
+        return [error("store_mark", "`store.mark` needs `approvals.secret`: without one no row is sealed")];
+      }
       const why =
         "answers given before a restart must be given again, and the ledger's rows are not sealed: an edit of the database is not noticed";
       return [warning("secret_missing", `no \`approvals.secret\` is set, so a random one is used: ${why}`)];

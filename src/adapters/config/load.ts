@@ -77,14 +77,7 @@ export function resolveConfig(value: unknown, options: ResolveOptions): Loaded {
   const servers = readServers(file, options.folder, findings, refuse);
   checkNames(Object.keys(servers), file, refuse);
   checkGrants(file, servers, refuse);
-  const store =
-    file.store.kind === "sqlite"
-      ? {
-          ...file.store,
-          path: inFolder(options.folder, file.store.path),
-          ...(file.store.mark === undefined ? {} : { mark: inFolder(options.folder, file.store.mark) }),
-        }
-      : file.store;
+  const store = inPlace(file.store, options.folder);
   const { $schema, servers: _, mcpServers: __, model, ...rest } = file;
   const config = Config.parse({
     ...rest,
@@ -101,6 +94,15 @@ export function resolveConfig(value: unknown, options: ResolveOptions): Loaded {
     folder: resolve(options.folder),
   });
   return { config, findings };
+}
+
+/** The store with its paths made absolute. */
+function inPlace(store: ConfigFile["store"], folder: string): Config["store"] {
+  if (store.kind === "memory") return store;
+  const mark = store.mark === undefined ? {} : { mark: inFolder(folder, store.mark) };
+  return store.kind === "sqlite"
+    ? { ...store, path: inFolder(folder, store.path), ...mark }
+    : { kind: store.kind, url: store.url, prepared: store.prepared, ...mark };
 }
 
 /** The value without the servers that are left out (config-3), and their names. */

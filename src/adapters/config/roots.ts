@@ -32,7 +32,7 @@ export function exposedBy(server: StdioServer, config: Config): ExposedPath[] {
 }
 
 function markOf({ store }: Config): string | undefined {
-  return store.kind === "sqlite" ? store.mark : undefined;
+  return store.kind === "memory" ? undefined : store.mark;
 }
 
 /** Variables that name folders and do not show what a server writes. */
