@@ -2,7 +2,7 @@
 
 import { randomBytes } from "node:crypto";
 import type { Config } from "../contracts/index.js";
-import type { SealSecrets } from "../ledger/sealing.js";
+import type { SealSecrets } from "../ledger/seals.js";
 
 /** A fresh random id of 128 bits. */
 export const newId = (): string => randomBytes(16).toString("hex");

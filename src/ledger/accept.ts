@@ -18,7 +18,7 @@ import {
   threadOfKey,
 } from "../contracts/index.js";
 import type { AcceptResult, Mark, Marked } from "./port.js";
-import { added, factsOf, NO_HEAD, problemOf, type Sealer, tampered } from "./sealing.js";
+import { added, factsOf, NO_HEAD, problemOf, type Sealer, tampered } from "./seals.js";
 import type { StoreCard, Tables } from "./tables.js";
 import { heldByOther, putSettled, type Transaction } from "./transaction.js";
 import { doubted, proposed } from "./transitions.js";

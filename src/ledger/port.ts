@@ -41,7 +41,7 @@ import type {
   ToolSnapshot,
   Verdict,
 } from "../contracts/index.js";
-import type { SealSecrets } from "./sealing.js";
+import type { SealSecrets } from "./seals.js";
 
 /** One model request of a turn, recorded when its response is in. */
 export interface ModelRequestRecord {

@@ -1,214 +1,13 @@
-// Sealing: the rows of a thread and the thread itself bear seals, so that whoever changes the store without the host's
-// secret is found out before anything is sent.
+// Sealing: tables that seal the rows and heads of threads (seals.ts) as a rule writes them.
 //
-//   sealing-1. A row's seal covers its id, thread, scope, state, outcome, numbers and everything else that is said in it but
-//              its lease, and the number of the change that wrote it.
-//   sealing-2. A thread's head covers how many rows and proposals the thread has, the sum of the rows' seals, and the number
-//              that its last write was given. A row or proposal that was taken out or added is noticed by it, and so is a
-//              row that was put back to an earlier state.
 //   sealing-3. Row and head are sealed in the transaction that changes them.
 //   sealing-4. What is broken stays broken: a row whose seal does not hold is not sealed by the next change of it. Only a
 //              person's `accept` seals a thread anew.
 //   sealing-5. Where the host has no secret that outlives it, nothing is sealed, and nothing is called tampered.
-//
-// The sum is one of HMACs, modulo 2^256: nobody without the key can find other rows with the same sum.
 
-import { createHmac, createSecretKey, type KeyObject } from "node:crypto";
-import {
-  actsUntilOf,
-  type OperationRow,
-  outcomeOf,
-  sentAtOf,
-  sha256,
-  ToolgateError,
-  threadOfKey,
-} from "../contracts/index.js";
-import type { SealedFacts, Tables } from "./tables.js";
-
-/** The secrets of the seals: rows are sealed with the first, and may bear a seal of any. */
-export interface SealSecrets {
-  readonly secret: string;
-  readonly previous: readonly string[];
-}
-
-/** A thread's head. */
-export interface Head {
-  /** How many changes of rows the thread has seen. */
-  readonly changes: number;
-  readonly rows: number;
-  readonly proposals: number;
-  /** The number of its last write; negative where that is not known. */
-  readonly lastSeq: number;
-  readonly sum: bigint;
-}
-
-export const NO_HEAD: Head = { changes: 0, rows: 0, proposals: 0, lastSeq: 0, sum: 0n };
-
-const MODULUS = 1n << 256n;
-/** Seals whose verification is remembered. */
-const REMEMBERED = 50_000;
-
-export interface Sealer {
-  /** The seal of a row that the thread's change of this number writes. */
-  sealRow(row: OperationRow, change: number): string;
-  /** Whether the seal that a row bears is that of these facts. */
-  holds(facts: SealedFacts): boolean;
-  /** Whether the seal that a row bears is that of everything said in it. */
-  holdsWhole(row: OperationRow): boolean;
-  sealHead(threadId: string, head: Head): string;
-  /** The head that this text seals; why there is none otherwise. */
-  openHead(threadId: string, text: string): Head | Unsealed;
-  /** Whether the seal is one of a key that this host has. */
-  knows(seal: string): boolean;
-}
-
-/** `edited`: it was sealed with a key that this host has, but says something else. */
-export type Unsealed = "edited" | "other_secret";
-
-interface Key {
-  readonly id: string;
-  readonly key: KeyObject;
-}
-
-export function sealerOf({ secret, previous }: SealSecrets): Sealer {
-  const current = keyOf(secret);
-  const keys = new Map([...previous.map(keyOf), current].map((key) => [key.id, key]));
-  const held = new Map<string, string>();
-  const holds = (facts: SealedFacts): boolean => {
-    if (facts.seal === null) return false;
-    const text = textOf(facts);
-    if (held.get(facts.seal) === text) return true;
-    const { change, key: keyId, rest, mac } = parse(facts.seal);
-    const key = keys.get(keyId);
-    if (key === undefined || macOf(key, [change, rest, text]) !== mac) return false;
-    held.set(facts.seal, text);
-    if (held.size > REMEMBERED) for (const oldest of held.keys()) if (held.size > REMEMBERED / 2) held.delete(oldest);
-    return true;
-  };
-  return {
-    sealRow: (row, change) => {
-      const rest = restOf(row);
-      const text = textOf(factsOf(row));
-      const seal = `${change}.${current.id}.${rest}.${macOf(current, [String(change), rest, text])}`;
-      held.set(seal, text);
-      return seal;
-    },
-    holds,
-    holdsWhole: (row) => holds(factsOf(row)) && parse(row.seal ?? "").rest === restOf(row),
-    sealHead: (threadId, { changes, rows, proposals, lastSeq, sum }) => {
-      const said = [changes, rows, proposals, lastSeq, sum.toString(16)].join(".");
-      return `${said}.${current.id}.${macOf(current, [threadId, said])}`;
-    },
-    openHead: (threadId, text) => {
-      const [changes, rows, proposals, lastSeq, sum, keyId, mac] = text.split(".");
-      const key = keys.get(keyId ?? "");
-      if (key === undefined) return "other_secret";
-      if (macOf(key, [threadId, [changes, rows, proposals, lastSeq, sum].join(".")]) !== mac) return "edited";
-      const counts = { changes: Number(changes), rows: Number(rows), proposals: Number(proposals) };
-      return { ...counts, lastSeq: Number(lastSeq), sum: BigInt(`0x${sum}`) };
-    },
-    knows: (seal) => keys.has(parse(seal).key),
-  };
-}
-
-function keyOf(secret: string): Key {
-  const key = createHmac("sha256", secret).update("toolgate: seals of the ledger").digest();
-  return { id: sha256(key.toString("hex")).slice(0, 8), key: createSecretKey(key) };
-}
-
-function macOf({ key }: Key, parts: readonly string[]): string {
-  return createHmac("sha256", key).update(JSON.stringify(parts)).digest("base64url");
-}
-
-function parse(seal: string): { change: string; key: string; rest: string; mac: string } {
-  const [change = "", key = "", rest = "", mac = ""] = seal.split(".");
-  return { change, key, rest, mac };
-}
-
-/** What a seal adds to the sum of its thread. */
-export function summand(seal: string | null): bigint {
-  const { mac } = parse(seal ?? "");
-  return mac === "" ? 0n : BigInt(`0x${Buffer.from(mac, "base64url").toString("hex")}`);
-}
-
-export const added = (sum: bigint, seal: string): bigint => (sum + summand(seal)) % MODULUS;
-export const removed = (sum: bigint, seal: string): bigint => (sum - summand(seal) + MODULUS) % MODULUS;
-
-export function factsOf(row: OperationRow): SealedFacts {
-  const { operation, threadId, scope, state, sent, fence, attempt } = row;
-  const outcome = outcomeOf(row);
-  return {
-    id: operation.id,
-    argumentsDigest: operation.argumentsDigest,
-    effect: operation.effect,
-    server: operation.server,
-    tool: operation.tool,
-    ...{ threadId, scope, state, sent, fence, attempt },
-    status: outcome?.status ?? null,
-    reason: outcome?.reason ?? null,
-    seq: row.seq ?? null,
-    seal: row.seal ?? null,
-  };
-}
-
-function textOf(facts: SealedFacts): string {
-  const { id, argumentsDigest, effect, server, tool, threadId, scope, state, status, reason } = facts;
-  const { sent, fence, attempt, seq } = facts;
-  const call = [id, argumentsDigest, effect, server, tool, threadId, scope];
-  return JSON.stringify([...call, state, status, reason, sent, fence, attempt, seq]);
-}
-
-/** A digest of whatever else a row says. Its lease is renewed more often than the row is written. */
-function restOf(row: OperationRow): string {
-  const { proposalId, index, callId, alias, decision, replaces } = row.operation;
-  const end = row.state === "settled" ? row : undefined;
-  const { status: _, reason: __, ...said } = end?.outcome ?? {};
-  const owner = row.state === "proposed" ? undefined : row.owner;
-  const text = JSON.stringify([
-    ...[proposalId, index, callId, alias, decision, replaces],
-    ...[row.turnId, row.toolDigest, row.createdAt, sentAtOf(row), actsUntilOf(row)],
-    ...(owner ? [owner.machine, owner.pid, owner.started, owner.instance] : [null]),
-    ...[end?.settledAt, said, end?.result, end?.resolution, end?.replacedBy],
-  ]);
-  return sha256(text).slice(0, 32);
-}
-
-/** Why the rows of a thread and its head do not belong together; undefined where they do. (sealing-2) */
-export function problemOf(
-  sealer: Sealer,
-  threadId: string,
-  text: string | undefined,
-  found: ReturnType<Tables["seals"]>,
-) {
-  const { rows, proposals } = found;
-  if (text === undefined) return rows.length + proposals === 0 ? undefined : "it bears no seal";
-  const head = sealer.openHead(threadId, text);
-  if (head === "other_secret") return "it was sealed with a secret that this host does not have";
-  if (head === "edited") return "its head was changed";
-  const foreign = rows.find(({ seal }) => seal !== null && !sealer.knows(seal));
-  if (foreign) return `operation \`${foreign.id}\` was sealed with a secret that this host does not have`;
-  const edited = rows.find((facts) => !sealer.holds(facts));
-  if (edited) return `operation \`${edited.id}\` was changed`;
-  if (rows.length < head.rows) return `${head.rows - rows.length} of its ${head.rows} operations are missing`;
-  if (rows.length > head.rows) return `it has ${rows.length - head.rows} operations too many`;
-  if (proposals !== head.proposals)
-    return `it has ${proposals} model responses with calls, and ${head.proposals} were recorded`;
-  const sum = rows.reduce((total, { seal }) => added(total, seal ?? ""), 0n);
-  return sum === head.sum ? undefined : "an operation stands as it stood earlier";
-}
-
-export function tampered(key: string, problem: string): ToolgateError {
-  const threadId = threadOfKey(key);
-  const lost = problem.includes("does not have");
-  return new ToolgateError(
-    "store_tampered",
-    `the store's record of thread \`${threadId}\` is not what toolgate wrote: ${problem}; nothing is sent for it`,
-    lost
-      ? "add the secret it was sealed with to `approvals.previousSecrets`"
-      : `compare the store with a backup, and the servers with what it says; \`toolgate accept ${threadId} --note TEXT\` then seals the thread anew, with what may have been sent as unknown`,
-    { data: { threadId } },
-  );
-}
+import type { OperationRow } from "../contracts/index.js";
+import { added, factsOf, type Head, NO_HEAD, removed, type Sealer, tampered, type Unsealed } from "./seals.js";
+import type { Tables } from "./tables.js";
 
 /** Tables whose rows and threads are sealed as they are written, and what is to be done when the rule has ended. */
 export interface Sealing {
@@ -221,82 +20,152 @@ export interface Sealing {
 
 /** `strict`: a row that is looked at alone, to be changed, must be as it was sealed; `store_tampered` is thrown where it is not. */
 export function sealing(tables: Tables, sealer: Sealer, strict: boolean): Sealing {
-  const heads = new Map<string, Head | Unsealed>();
-  const broken = new Set<string>();
-  const seals = new Map<string, string>();
-  const headOf = (threadId: string): Head | Unsealed => {
-    const known = heads.get(threadId);
-    if (known !== undefined) return known;
-    const text = tables.head(threadId);
-    return text === undefined ? NO_HEAD : sealer.openHead(threadId, text);
-  };
-  const stands = (row: OperationRow, holds: (row: OperationRow) => boolean): boolean => {
-    const { id } = row.operation;
-    if (!broken.has(id) && (seals.has(id) || holds(row))) return true;
-    broken.add(id);
-    return false;
-  };
-  const one = (row: OperationRow | undefined): OperationRow | undefined => {
-    if (row === undefined || stands(row, sealer.holdsWhole) || !strict) return row;
-    throw tampered(row.threadId, `operation \`${row.operation.id}\` was changed`);
-  };
-  const all = <Row extends OperationRow>(rows: Row[]): Row[] => {
-    for (const row of rows) stands(row, (of) => sealer.holds(factsOf(of)));
-    return rows;
-  };
+  const rows = new RowSeals(sealer);
+  const heads = new Heads(tables, sealer);
   return {
-    tables: {
-      ...tables,
-      row: (id) => one(tables.row(id)),
-      rowsOfProposal: (id) => all(tables.rowsOfProposal(id)),
-      rowsOfThread: (...place) => all(tables.rowsOfThread(...place)),
-      dispatching: (threadId) => all(tables.dispatching(threadId)),
-      unknownWrites: (threadId) => all(tables.unknownWrites(threadId)),
-      identicalWrites: (...of) => all(tables.identicalWrites(...of)),
-      writesAfter: (...of) => all(tables.writesAfter(...of)),
-      inHand: (threadId) => all(tables.inHand(threadId)),
-      putRow: (row) => {
-        const head = headOf(row.threadId);
-        const before = seals.get(row.operation.id) ?? row.seal;
-        if (typeof head === "string" || broken.has(row.operation.id)) {
-          tables.putRow(row); // sealing-4: it bears the seal that it bore
-          return;
-        }
-        const changes = head.changes + 1;
-        const seal = sealer.sealRow(row, changes);
-        const sum = added(before === undefined ? head.sum : removed(head.sum, before), seal);
-        heads.set(row.threadId, { ...head, changes, rows: head.rows + (before === undefined ? 1 : 0), sum });
-        seals.set(row.operation.id, seal);
-        tables.putRow({ ...row, seal });
-      },
-      addModelRequest: (record) => {
-        const { threadId, proposal } = record;
-        const first = proposal !== undefined && tables.proposal(proposal.proposalId) === undefined;
-        const added = tables.addModelRequest(record);
-        const head = headOf(threadId);
-        if (added && first && typeof head !== "string") {
-          heads.set(threadId, { ...head, changes: head.changes + 1, proposals: head.proposals + 1 });
-        }
-        return added;
-      },
-      nextSeq: (threadId) => {
-        const head = headOf(threadId);
-        const seq = tables.nextSeq(threadId);
-        if (typeof head === "string") return seq;
-        if (head.lastSeq >= 0 && head.lastSeq !== seq - 1)
-          throw tampered(threadId, "the number of its last write was changed");
-        heads.set(threadId, { ...head, lastSeq: seq });
-        return seq;
-      },
-    },
+    tables: { ...tables, ...looking(tables, rows, strict), ...writing(tables, sealer, rows, heads) },
     changesOf: (threadId) => {
-      const head = headOf(threadId);
+      const head = heads.of(threadId);
       return typeof head === "string" ? 0 : head.changes;
     },
-    finish: () => {
-      for (const [threadId, head] of heads) {
-        if (typeof head !== "string") tables.setHead(threadId, sealer.sealHead(threadId, head));
+    finish: () => heads.seal(),
+  };
+}
+
+/** What one rule found of the seals of the rows that it looked at, and the seals that it gave. */
+class RowSeals {
+  readonly #broken = new Set<string>();
+  readonly #given = new Map<string, string>();
+
+  constructor(private readonly sealer: Sealer) {}
+
+  /** Whether a row that is looked at alone is as it was sealed, in all that it says. */
+  holdsWhole(row: OperationRow): boolean {
+    return this.#stands(row, () => this.sealer.holdsWhole(row));
+  }
+
+  /** Looks at a row among others, at what its seal says of it and no further. */
+  note(row: OperationRow): void {
+    this.#stands(row, () => this.sealer.holds(factsOf(row)));
+  }
+
+  isBroken({ operation }: OperationRow): boolean {
+    return this.#broken.has(operation.id);
+  }
+
+  /** The seal that a row bears in the store; undefined where it is new. */
+  borne({ operation, seal }: OperationRow): string | undefined {
+    return this.#given.get(operation.id) ?? seal;
+  }
+
+  give({ operation }: OperationRow, seal: string): void {
+    this.#given.set(operation.id, seal);
+  }
+
+  #stands({ operation: { id } }: OperationRow, holds: () => boolean): boolean {
+    if (!this.#broken.has(id) && (this.#given.has(id) || holds())) return true;
+    this.#broken.add(id);
+    return false;
+  }
+}
+
+/** The heads of threads as one rule leaves them. They are sealed once, when it has ended. */
+class Heads {
+  readonly #changed = new Map<string, Head>();
+
+  constructor(
+    private readonly tables: Tables,
+    private readonly sealer: Sealer,
+  ) {}
+
+  of(threadId: string): Head | Unsealed {
+    const known = this.#changed.get(threadId);
+    if (known !== undefined) return known;
+    const text = this.tables.head(threadId);
+    return text === undefined ? NO_HEAD : this.sealer.openHead(threadId, text);
+  }
+
+  change(threadId: string, head: Head): void {
+    this.#changed.set(threadId, head);
+  }
+
+  seal(): void {
+    for (const [threadId, head] of this.#changed) this.tables.setHead(threadId, this.sealer.sealHead(threadId, head));
+  }
+}
+
+type Looking =
+  | "row"
+  | "rowsOfProposal"
+  | "rowsOfThread"
+  | "dispatching"
+  | "unknownWrites"
+  | "identicalWrites"
+  | "writesAfter"
+  | "inHand";
+
+/** The rule looks at rows: whether their seals hold is noted, for the case that it changes them. */
+function looking(tables: Tables, rows: RowSeals, strict: boolean): Pick<Tables, Looking> {
+  const one = (row: OperationRow | undefined): OperationRow | undefined => {
+    if (row === undefined || rows.holdsWhole(row) || !strict) return row;
+    throw tampered(row.threadId, `operation \`${row.operation.id}\` was changed`);
+  };
+  const all = <Row extends OperationRow>(found: Row[]): Row[] => {
+    for (const row of found) rows.note(row);
+    return found;
+  };
+  return {
+    row: (id) => one(tables.row(id)),
+    rowsOfProposal: (id) => all(tables.rowsOfProposal(id)),
+    rowsOfThread: (...place) => all(tables.rowsOfThread(...place)),
+    dispatching: (threadId) => all(tables.dispatching(threadId)),
+    unknownWrites: (threadId) => all(tables.unknownWrites(threadId)),
+    identicalWrites: (...of) => all(tables.identicalWrites(...of)),
+    writesAfter: (...of) => all(tables.writesAfter(...of)),
+    inHand: (threadId) => all(tables.inHand(threadId)),
+  };
+}
+
+/** The rule writes what a head counts: the head is changed with it. A head that does not open stays as it is. (sealing-4) */
+function writing(
+  tables: Tables,
+  sealer: Sealer,
+  rows: RowSeals,
+  heads: Heads,
+): Pick<Tables, "putRow" | "addModelRequest" | "nextSeq"> {
+  return {
+    putRow: (row) => {
+      const head = heads.of(row.threadId);
+      if (typeof head === "string" || rows.isBroken(row)) {
+        tables.putRow(row); // sealing-4: it bears the seal that it bore
+        return;
       }
+      const before = rows.borne(row);
+      const changes = head.changes + 1;
+      const seal = sealer.sealRow(row, changes);
+      const sum = added(before === undefined ? head.sum : removed(head.sum, before), seal);
+      heads.change(row.threadId, { ...head, changes, rows: head.rows + (before === undefined ? 1 : 0), sum });
+      rows.give(row, seal);
+      tables.putRow({ ...row, seal });
+    },
+    addModelRequest: (record) => {
+      const { threadId, proposal } = record;
+      const first = proposal !== undefined && tables.proposal(proposal.proposalId) === undefined;
+      const isNew = tables.addModelRequest(record);
+      const head = heads.of(threadId);
+      if (isNew && first && typeof head !== "string") {
+        heads.change(threadId, { ...head, changes: head.changes + 1, proposals: head.proposals + 1 });
+      }
+      return isNew;
+    },
+    nextSeq: (threadId) => {
+      const head = heads.of(threadId);
+      const seq = tables.nextSeq(threadId);
+      if (typeof head === "string") return seq;
+      if (head.lastSeq >= 0 && head.lastSeq !== seq - 1)
+        throw tampered(threadId, "the number of its last write was changed");
+      heads.change(threadId, { ...head, lastSeq: seq });
+      return seq;
     },
   };
 }

@@ -16,7 +16,7 @@ import {
 } from "../contracts/index.js";
 import { type Moment, outlived } from "./clock.js";
 import { type Asked, runKey } from "./port.js";
-import type { Sealer } from "./sealing.js";
+import type { Sealer } from "./seals.js";
 import type { Holder, Question, Tables } from "./tables.js";
 import { isGone, lost, ownerGone, type Place, proposed, settled, type Watch } from "./transitions.js";
 

@@ -65,30 +65,8 @@ export function within(readSet: ReadSet, tables: Tables): Tables {
 
 /** Checks of what a rule looks at; each throws where the read-set does not name it. */
 function needsOf(readSet: ReadSet, tables: Tables) {
-  const { operations, proposals, approvals, threads } = named(readSet, tables);
-  const everywhere =
-    readSet.everywhere === "always" ||
-    (readSet.everywhere === "halting" && [...operations].some((id) => tables.haltScope(id) === "server"));
-  const need = (is: boolean | undefined, what: string): void => {
-    if (!is) throw new OutsideReadSet(what);
-  };
-  const isThread = (threadId: string) => everywhere || threads.has(threadId);
-  /** What is open in a thread is loaded with the thread. */
-  const isOfHistory = (row: OperationRow) => isTurn(readSet.history, row.threadId);
-  const belongs = (row: OperationRow) =>
-    isOfHistory(row) ||
-    proposals.has(row.operation.proposalId) ||
-    ((isInHand(row) || isUnknownWrite(row)) && isThread(row.threadId));
-  const isOperation = (id: Digest) => {
-    const row = operations.has(id) ? undefined : tables.row(id);
-    return operations.has(id) || (row !== undefined && belongs(row));
-  };
-  const isAsked = (id: Digest) => operations.has(id) || proposals.has(tables.row(id)?.operation.proposalId ?? "");
-  const isQuestion = (approvalId: string) => {
-    const about = approvals.has(approvalId) ? undefined : tables.question(approvalId)?.request.operationId;
-    return approvals.has(approvalId) || (about !== undefined && isAsked(about));
-  };
-  const proposal = (id: string) => need(proposals.has(id), `proposal ${id}`);
+  const covered = coveredBy(readSet, tables);
+  const proposal = (id: string) => need(covered.isProposal(id), `proposal ${id}`);
   return {
     proposal,
     snapshot: (id: Digest) => need(readSet.snapshot === id, `snapshot ${id}`),
@@ -97,12 +75,10 @@ function needsOf(readSet: ReadSet, tables: Tables) {
       if (made) proposal(made.proposalId);
     },
     requests: (threadId: string, turnId?: string) => need(isTurn(readSet.requests, threadId, turnId), "model requests"),
-    operation: (id: Digest) => need(isOperation(id), `operation ${id}`),
-    rowToPut: (row: OperationRow) =>
-      need(isOfHistory(row) || isOperation(row.operation.id), `operation ${row.operation.id}`),
+    operation: (id: Digest) => need(covered.isOperation(id), `operation ${id}`),
+    rowToPut: (row: OperationRow) => need(covered.isRowToPut(row), `operation ${row.operation.id}`),
     history: (threadId: string, turnId?: string) => need(isTurn(readSet.history, threadId, turnId), "the history"),
-    thread: (threadId?: string) =>
-      need(threadId === undefined ? everywhere : isThread(threadId), `thread ${threadId ?? "of all"}`),
+    thread: (threadId?: string) => need(covered.isThread(threadId), `thread ${threadId ?? "of all"}`),
     identical: (threadId: string, call: Parameters<Tables["identicalWrites"]>[1]) => {
       const { writes } = readSet;
       const same = writes?.identical.some(
@@ -114,16 +90,53 @@ function needsOf(readSet: ReadSet, tables: Tables) {
       need(readSet.writes?.threadId === threadId && seq >= readSet.writes.after, `writes after ${seq}`),
     turn: (threadId: string, turnId: string) => need(isTurn(readSet.turn, threadId, turnId), `turn ${turnId}`),
     newQuestion: ({ request }: Parameters<Tables["addQuestion"]>[0]) => {
-      need(isAsked(request.operationId), `questions about ${request.operationId}`);
-      approvals.add(request.approvalId);
+      need(covered.isAsked(request.operationId), `questions about ${request.operationId}`);
+      covered.addQuestion(request.approvalId);
     },
-    question: (approvalId: string) => need(isQuestion(approvalId), `question ${approvalId}`),
-    questionsOf: (id: Digest) => need(isAsked(id), `questions about ${id}`),
+    question: (approvalId: string) => need(covered.isQuestion(approvalId), `question ${approvalId}`),
+    questionsOf: (id: Digest) => need(covered.isAsked(id), `questions about ${id}`),
     questions: (threadId?: string) =>
       need(readSet.questions && readSet.questions.threadId === threadId, "open questions"),
     list: () => need(readSet.list, "the list of threads"),
     card: () => need(readSet.card, "the store's card"),
     seals: (threadId: string) => need(readSet.seals === threadId, "the seals of a thread"),
+  };
+}
+
+function need(is: boolean | undefined, what: string): void {
+  if (!is) throw new OutsideReadSet(what);
+}
+
+/** Which threads, rows and questions the read-set covers, by their own names or by what they belong to. */
+function coveredBy(readSet: ReadSet, tables: Tables) {
+  const { operations, proposals, approvals, threads } = named(readSet, tables);
+  const everywhere =
+    readSet.everywhere === "always" ||
+    (readSet.everywhere === "halting" && [...operations].some((id) => tables.haltScope(id) === "server"));
+  /** Without a thread: all of them. */
+  const isThread = (threadId?: string) => everywhere || (threadId !== undefined && threads.has(threadId));
+  const isOfHistory = (row: OperationRow) => isTurn(readSet.history, row.threadId);
+  /** What is open in a thread is loaded with the thread. */
+  const isOpen = (row: OperationRow) => (isInHand(row) || isUnknownWrite(row)) && isThread(row.threadId);
+  const isOperation = (id: Digest) => {
+    const row = operations.has(id) ? undefined : tables.row(id);
+    const belongs = row && (isOfHistory(row) || proposals.has(row.operation.proposalId) || isOpen(row));
+    return operations.has(id) || belongs === true;
+  };
+  const isAsked = (id: Digest) => operations.has(id) || proposals.has(tables.row(id)?.operation.proposalId ?? "");
+  return {
+    isThread,
+    isOperation,
+    isAsked,
+    isProposal: (id: string) => proposals.has(id),
+    isRowToPut: (row: OperationRow) => isOfHistory(row) || isOperation(row.operation.id),
+    isQuestion: (approvalId: string) => {
+      const about = approvals.has(approvalId) ? undefined : tables.question(approvalId)?.request.operationId;
+      return approvals.has(approvalId) || (about !== undefined && isAsked(about));
+    },
+    addQuestion: (approvalId: string) => {
+      approvals.add(approvalId);
+    },
   };
 }
 

@@ -18,7 +18,7 @@ import {
 } from "../../contracts/index.js";
 import type { Moment } from "../../ledger/clock.js";
 import type { ModelRequestRecord } from "../../ledger/port.js";
-import { factsOf } from "../../ledger/sealing.js";
+import { factsOf } from "../../ledger/seals.js";
 import {
   type Acceptance,
   type Holder,

@@ -4,7 +4,7 @@ import { gunzipSync } from "node:zlib";
 import type { OperationRow, Owner, Proposal, ToolSnapshot } from "../../contracts/index.js";
 import type { Moment } from "../../ledger/clock.js";
 import type { ModelRequestRecord } from "../../ledger/port.js";
-import { factsOf } from "../../ledger/sealing.js";
+import { factsOf } from "../../ledger/seals.js";
 import type { LeaseEnd, Question, ReadSet, SealedFacts, StoreCard, Tables, TurnCounters } from "../../ledger/tables.js";
 import { type MemoryTables, memoryTables } from "../memory/tables.js";
 import type { Header } from "./image.js";

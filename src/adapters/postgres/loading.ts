@@ -41,84 +41,121 @@ const UNDECIDED = "state IN ('proposed', 'claimed')";
 /** A read that was being sent may be made again, if its owner is gone. */
 const READ_AGAIN = `${IN_HAND} AND state = 'dispatching' AND effect = 'read'`;
 
+/** Adds a value to the statement, and answers under which number it stands in the text. */
+type Bind = (value: unknown, type: string) => string;
+
 /** The statement that loads a readSet. Its rows are `Part`s, in no order. */
 export function loading(readSet: ReadSet): Statement {
   const values: unknown[] = [];
-  const bind = (value: unknown, type: string): string => `$${values.push(value)}::${type}`;
-  const list = (texts: readonly string[]): string => `ANY(${bind(keys(texts), "text[]")})`;
+  const bind: Bind = (value, type) => `$${values.push(value)}::${type}`;
+  const { operations, proposals, asked, threads } = namedIn(readSet, bind);
+  const { everywhere, writes, history, request } = readSet;
   const parts: string[] = [now()];
+  if (threads) parts.push(...openInThreads(threads));
+  if (operations) parts.push(...namedOperations(operations));
+  if (proposals) parts.push(...namedProposals(proposals));
+  if (asked) parts.push(...namedQuestions(asked));
+  if (everywhere === "always") parts.push(...openEverywhere("TRUE"));
+  if (everywhere === "halting" && operations) parts.push(...openEverywhere(haltingServers(operations)));
+  if (writes) parts.push(...earlierWrites(writes, bind));
+  if (readSet.turn) parts.push(...countedTurn(ofTurn(readSet.turn, bind)));
+  if (history) parts.push(rows(ofPlace(history, bind)));
+  if (readSet.questions) parts.push(...openQuestions(readSet.questions, bind));
+  if (request !== undefined) parts.push(known(`request = ${bind(key(request), "text")}`));
+  if (readSet.requests) parts.push(requests(ofPlace(readSet.requests, bind)));
+  if (readSet.snapshot !== undefined) parts.push(snapshot(`id = ${bind(key(readSet.snapshot), "text")}`));
+  if (readSet.list) parts.push(listed());
+  if (readSet.seals !== undefined) parts.push(...sealedThread(`thread = ${bind(key(readSet.seals), "text")}`));
+  if (readSet.card) parts.push(card());
+  return { text: parts.join("\nUNION ALL\n"), values };
+}
 
+/** What is named, each as SQL that may be repeated: its values are bound once. What is not named is undefined. */
+function namedIn(readSet: ReadSet, bind: Bind) {
+  const list = (texts: readonly string[]): string => `ANY(${bind(keys(texts), "text[]")})`;
   const operations = readSet.operations?.length ? list(readSet.operations) : undefined;
   const proposals = readSet.proposals?.length ? list(readSet.proposals) : undefined;
   const approvals = readSet.approvals?.length ? list(readSet.approvals) : undefined;
+  /** The operations that named questions are about. */
   const asked = approvals && `SELECT operation FROM toolgate_questions WHERE approval = ${approvals}`;
-  const named = [
+  const places = [
     readSet.threads?.length ? `SELECT unnest(${bind(keys(readSet.threads), "text[]")}) AS thread` : undefined,
     operations && `SELECT thread FROM toolgate_operations WHERE id = ${operations}`,
     asked && `SELECT thread FROM toolgate_operations WHERE id = ${any(asked)}`,
-  ].filter((part) => part !== undefined);
+  ].filter((place) => place !== undefined);
+  const threads = places.length > 0 ? `thread = ${any(places.join(" UNION "))}` : undefined;
+  return { operations, proposals, asked, threads };
+}
 
-  if (named.length > 0) {
-    const threads = `thread = ${any(named.join(" UNION "))}`;
-    parts.push(headers(threads), rows(`${IN_HAND} AND ${threads}`), rows(`${UNKNOWN} AND ${threads}`));
-  }
-  if (operations) parts.push(rows(`id = ${operations}`), questions(`operation = ${operations}`));
-  if (proposals) {
-    const about = `operation = ${any(`SELECT id FROM toolgate_operations WHERE proposal = ${proposals}`)}`;
-    parts.push(rows(`proposal = ${proposals}`), questions(about), proposal(`proposal = ${proposals}`));
-  }
-  if (asked) parts.push(rows(`id = ${any(asked)}`), questions(`operation = ${any(asked)}`));
-  if (readSet.everywhere === "always") everywhere("TRUE");
-  if (readSet.everywhere === "halting" && operations) {
-    everywhere(`EXISTS (SELECT FROM toolgate_operations WHERE id = ${operations} AND halt_scope = 'server')`);
-  }
-  if (readSet.writes) {
-    const { threadId, identical, after } = readSet.writes;
-    const thread = bind(key(threadId), "text");
-    parts.push(rows(`thread = ${thread} AND seq > ${bind(after, "bigint")} AND seq IS NOT NULL`));
-    if (identical.length > 0) {
-      const same = bind([...new Set(identical.map(identicalKey))], "text[]");
-      parts.push(rows(`effect = 'write' AND thread = ${thread} AND identical = ANY(${same})`));
-    }
-  }
-  if (readSet.turn) {
-    const where = ofTurn(readSet.turn);
-    parts.push(turn(where), rows(`status = 'rejected' AND reason = 'person' AND ${where}`));
-  }
-  if (readSet.history) {
-    parts.push(rows(ofPlace(readSet.history)));
-  }
-  if (readSet.questions) {
-    const { threadId } = readSet.questions;
-    const here = threadId === undefined ? "" : ` AND thread = ${bind(key(threadId), "text")}`;
-    for (const where of [`${UNDECIDED}${here}`, `${READ_AGAIN}${here}`]) {
-      parts.push(rows(where), questions(`operation = ${any(`SELECT id FROM toolgate_operations WHERE ${where}`)}`));
-    }
-  }
-  if (readSet.request !== undefined) parts.push(known(`request = ${bind(key(readSet.request), "text")}`));
-  if (readSet.requests) parts.push(requests(ofPlace(readSet.requests)));
-  if (readSet.snapshot !== undefined) parts.push(snapshot(`id = ${bind(key(readSet.snapshot), "text")}`));
-  if (readSet.list) parts.push(listed());
-  if (readSet.seals !== undefined) {
-    const where = `thread = ${bind(key(readSet.seals), "text")}`;
-    const count = `(SELECT count(proposal) FROM toolgate_requests WHERE ${where})`;
-    parts.push(seals(where), part("proposals", { data: `json_build_object('count', ${count})` }));
-  }
-  if (readSet.card) parts.push(card());
-  return { text: parts.join("\nUNION ALL\n"), values };
+/** Threads, with what is open in them. */
+function openInThreads(threads: string): string[] {
+  return [headers(threads), rows(`${IN_HAND} AND ${threads}`), rows(`${UNKNOWN} AND ${threads}`)];
+}
 
-  function everywhere(condition: string): void {
-    const [dispatching, unknown] = [`state = 'dispatching' AND ${IN_HAND}`, UNKNOWN];
-    const threads = [dispatching, unknown].map((where) => `SELECT thread FROM toolgate_operations WHERE ${where}`);
-    parts.push(headers(`thread = ${any(threads.join(" UNION "))} AND ${condition}`));
-    parts.push(rows(`${dispatching} AND ${condition}`), rows(`${unknown} AND ${condition}`));
-  }
-  function ofPlace({ threadId, turnId }: { readonly threadId: string; readonly turnId?: string }): string {
-    return turnId === undefined ? `thread = ${bind(key(threadId), "text")}` : ofTurn({ threadId, turnId });
-  }
-  function ofTurn({ threadId, turnId }: { readonly threadId: string; readonly turnId: string }): string {
-    return `thread = ${bind(key(threadId), "text")} AND turn = ${bind(key(turnId), "text")}`;
-  }
+function namedOperations(operations: string): string[] {
+  return [rows(`id = ${operations}`), questions(`operation = ${operations}`)];
+}
+
+function namedProposals(proposals: string): string[] {
+  const about = `operation = ${any(`SELECT id FROM toolgate_operations WHERE proposal = ${proposals}`)}`;
+  return [rows(`proposal = ${proposals}`), questions(about), proposal(`proposal = ${proposals}`)];
+}
+
+function namedQuestions(asked: string): string[] {
+  return [rows(`id = ${any(asked)}`), questions(`operation = ${any(asked)}`)];
+}
+
+/** What is being sent or unknown in any thread, where the condition holds. */
+function openEverywhere(condition: string): string[] {
+  const [dispatching, unknown] = [`state = 'dispatching' AND ${IN_HAND}`, UNKNOWN];
+  const threads = [dispatching, unknown].map((where) => `SELECT thread FROM toolgate_operations WHERE ${where}`);
+  return [
+    headers(`thread = ${any(threads.join(" UNION "))} AND ${condition}`),
+    rows(`${dispatching} AND ${condition}`),
+    rows(`${unknown} AND ${condition}`),
+  ];
+}
+
+/** The condition that one of the operations was claimed under `haltScope: "server"`. */
+function haltingServers(operations: string): string {
+  return `EXISTS (SELECT FROM toolgate_operations WHERE id = ${operations} AND halt_scope = 'server')`;
+}
+
+/** Writes of a thread for the guards: those numbered after one, and those identical to one. */
+function earlierWrites({ threadId, identical, after }: NonNullable<ReadSet["writes"]>, bind: Bind): string[] {
+  const thread = bind(key(threadId), "text");
+  const later = rows(`thread = ${thread} AND seq > ${bind(after, "bigint")} AND seq IS NOT NULL`);
+  if (identical.length === 0) return [later];
+  const same = bind([...new Set(identical.map(identicalKey))], "text[]");
+  return [later, rows(`effect = 'write' AND thread = ${thread} AND identical = ANY(${same})`)];
+}
+
+/** A turn's counters, and what a person rejected in it. */
+function countedTurn(where: string): string[] {
+  return [turn(where), rows(`status = 'rejected' AND reason = 'person' AND ${where}`)];
+}
+
+/** Operations that may be undecided, with their questions, of a thread or of all. */
+function openQuestions({ threadId }: NonNullable<ReadSet["questions"]>, bind: Bind): string[] {
+  const here = threadId === undefined ? "" : ` AND thread = ${bind(key(threadId), "text")}`;
+  return [`${UNDECIDED}${here}`, `${READ_AGAIN}${here}`].flatMap((where) => [
+    rows(where),
+    questions(`operation = ${any(`SELECT id FROM toolgate_operations WHERE ${where}`)}`),
+  ]);
+}
+
+/** What a thread's head is compared with. */
+function sealedThread(where: string): string[] {
+  const count = `(SELECT count(proposal) FROM toolgate_requests WHERE ${where})`;
+  return [seals(where), part("proposals", { data: `json_build_object('count', ${count})` })];
+}
+
+function ofPlace({ threadId, turnId }: { readonly threadId: string; readonly turnId?: string }, bind: Bind): string {
+  return turnId === undefined ? `thread = ${bind(key(threadId), "text")}` : ofTurn({ threadId, turnId }, bind);
+}
+
+function ofTurn({ threadId, turnId }: { readonly threadId: string; readonly turnId: string }, bind: Bind): string {
+  return `thread = ${bind(key(threadId), "text")} AND turn = ${bind(key(turnId), "text")}`;
 }
 
 /** Few of many, looked up one by one: a join might read the whole table instead. */

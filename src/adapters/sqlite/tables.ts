@@ -17,7 +17,8 @@ export function sqliteTables(db: Database): Tables {
     ...clockTables(sql),
     ...threadTables(sql),
     ...scopeTables(sql),
-    ...modelTables(sql),
+    ...snapshotTables(sql),
+    ...requestTables(sql),
     ...rowTables(sql),
     ...questionTables(sql),
     ...sealTables(sql),
@@ -155,12 +156,23 @@ function toScope(cell: Cell | undefined): string | undefined {
   return cell === null || cell === undefined ? undefined : fromCell(cell);
 }
 
-function modelTables(
-  sql: Sql,
-): Pick<Tables, "addSnapshot" | "hasSnapshot" | "snapshot" | "addModelRequest" | "modelRequests" | "proposal"> {
+function snapshotTables(sql: Sql): Pick<Tables, "addSnapshot" | "hasSnapshot" | "snapshot"> {
   const addSnapshot = sql.prepare("INSERT OR IGNORE INTO snapshots (id, body) VALUES (?, ?)");
   const hasSnapshot = sql.prepare("SELECT 1 FROM snapshots WHERE id = ?");
   const snapshot = sql.prepare("SELECT body FROM snapshots WHERE id = ?");
+  return {
+    addSnapshot: (body) => {
+      addSnapshot.run(toCell(body.id), gzipSync(JSON.stringify(body)));
+    },
+    hasSnapshot: (id) => hasSnapshot.one(toCell(id)) !== undefined,
+    snapshot: (id: Digest) => {
+      const body = snapshot.one(toCell(id))?.body;
+      return Buffer.isBuffer(body) ? (JSON.parse(gunzipSync(body).toString("utf8")) as ToolSnapshot) : undefined;
+    },
+  };
+}
+
+function requestTables(sql: Sql): Pick<Tables, "addModelRequest" | "modelRequests" | "proposal"> {
   const known = sql.prepare("SELECT 1 FROM model_requests WHERE request_id = ?");
   const add = sql.prepare(
     `INSERT INTO model_requests
@@ -181,14 +193,6 @@ function modelTables(
     `SELECT model_requests.*, turns.turn_id, threads.key AS thread_id FROM model_requests ${joins} WHERE proposal_id = ?`,
   );
   return {
-    addSnapshot: (body) => {
-      addSnapshot.run(toCell(body.id), gzipSync(JSON.stringify(body)));
-    },
-    hasSnapshot: (id) => hasSnapshot.one(toCell(id)) !== undefined,
-    snapshot: (id: Digest) => {
-      const body = snapshot.one(toCell(id))?.body;
-      return Buffer.isBuffer(body) ? (JSON.parse(gunzipSync(body).toString("utf8")) as ToolSnapshot) : undefined;
-    },
     addModelRequest: (record) => {
       if (known.one(toCell(record.requestId))) return false;
       const { proposal, threadId, turnId, snapshotId } = record;
