@@ -140,8 +140,8 @@ function verdictAbout(request: ApprovalRequest) {
 }
 
 /** First wins: only a verdict that no longer verifies, because its key is gone, may be given again. */
-function superseded({ secret }: GatePorts, { verdict, consumed }: Asked): Pick<Answered, "supersedes"> {
-  return verdict === undefined || consumed || sealed(verdict, secret) ? {} : { supersedes: verdict.mac };
+function superseded({ secret }: GatePorts, { verdict }: Asked): Pick<Answered, "supersedes"> {
+  return verdict === undefined || sealed(verdict, secret) ? {} : { supersedes: verdict.mac };
 }
 
 /** The call with a person's arguments: an operation of its own. Undefined where they are the same. */

@@ -189,7 +189,8 @@ function callMethods(
       let place: { readonly key: string; readonly marked: Marked } | undefined;
       const begun = await write("power-loss", readSets.begin(operationId, mark !== undefined), (tx) => {
         const result = begin({ ...tx, marks: mark !== undefined }, operationId, fence, actsMs);
-        const key = mark && result.kind === "dispatching" ? tx.tables.row(operationId)?.threadId : undefined;
+        const row = mark && result.kind === "dispatching" ? tx.tables.row(operationId) : undefined;
+        const key = row?.operation.effect === "write" ? row.threadId : undefined;
         place = key === undefined ? undefined : { key, marked: comingOf(tx, key) };
         return result;
       });

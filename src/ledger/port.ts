@@ -158,7 +158,10 @@ export interface Asked {
 
 export interface Answered {
   readonly verdict: Verdict;
-  /** MAC of a stored verdict that no longer verifies (its key is gone) and may be replaced; never of a consumed one. */
+  /**
+   * MAC of a stored verdict that no longer verifies (its key is gone) and may be replaced while its operation is undecided:
+   * also when a claim has used it, if nothing was sent under that claim, or a read whose sender is gone.
+   */
   readonly supersedes?: string;
   /** For `reject` and `edit`: how the operation settles in the same transaction. */
   readonly settles?: Outcome;
@@ -343,7 +346,7 @@ export interface Ledger {
   request(approvalId: string): Promise<Asked | undefined>;
   /**
    * Current requests that have not expired, of operations still `proposed` (or claimed, or a read being sent, by an owner
-   * that is gone), without a verdict; with `answered` also those whose verdict was not used yet, for hosts that must see whether it still verifies.
+   * that is gone), without a verdict; with `answered` also those with one, for hosts that must see whether it still verifies.
    */
   openRequests(
     threadId?: string,

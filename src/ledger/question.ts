@@ -85,7 +85,7 @@ export function asked(tx: Transaction, operationIds: readonly Digest[]): Asked[]
 export function openRequests(tx: Transaction, threadId?: string, answered = false): (Asked & { row: OperationRow })[] {
   const open = tx.tables.openQuestions(threadId);
   return open
-    .filter(({ question }) => question.verdict === undefined || (answered && !question.consumed))
+    .filter(({ question }) => question.verdict === undefined || answered)
     .filter(({ question }) => !questionExpired(question, tx.moment))
     .filter(({ row }) => isUndecided(row, tx))
     .map(({ question, row }) => ({ ...asAsked(question, tx.moment), row }));
@@ -104,7 +104,7 @@ function answerOne(tx: Transaction, given: Answered): AnswerResult {
   if (!question || !row || !isAbout(given.verdict, question)) return { kind: "not_found" };
   const stored = question.verdict;
   const already = { kind: "already_decided", ...(stored ? { verdict: stored } : {}), row } as const;
-  if (stored && (question.consumed || given.supersedes !== stored.mac)) return already; // ask-1
+  if (stored && given.supersedes !== stored.mac) return already; // ask-1
   const current = tables.currentQuestion(question.request.operationId);
   if (current?.request.approvalId !== question.request.approvalId || !isUndecided(row, tx)) return already;
   if (questionExpired({ ...question, verdict: given.verdict }, moment)) {

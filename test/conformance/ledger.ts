@@ -895,7 +895,8 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       expect(answers).toEqual([{ kind: "not_found" }, { kind: "not_found" }]);
     });
 
-    it("a verdict whose key is gone may be given again; a consumed one may not (ledger-6)", async () => {
+    // A read that was being sent when its host died could not be answered by a host with another secret, by nobody.
+    it("a verdict whose key is gone may be given again while its operation is undecided, whoever used it (ledger-6)", async () => {
       const at = await fresh();
       const question = await askOne(at, asked);
       const [old, again, wrong] = ["old", "new", "wrong"].map((mac) => verdict(question, { mac }));
@@ -906,9 +907,14 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       expect(await retry("old")).toEqual([{ kind: "stored" }]);
       await claimOne(at, asked, { verdicts: [again as NonNullable<typeof again>] });
       const third = verdict(question, { mac: "third" });
-      expect(await at.ledger.answer([{ verdict: third, supersedes: "new" }])).toMatchObject([
-        { kind: "already_decided" },
-      ]);
+      const thirdFor = () => at.ledger.answer([{ verdict: third, supersedes: "new" }]);
+      expect(await thirdFor()).toMatchObject([{ kind: "already_decided" }]); // somebody has it in hand
+      expect(await at.ledger.openRequests("t1", { answered: true })).toEqual([]);
+      at.life.set("a", "gone");
+      expect(await at.ledger.openRequests("t1", { answered: true })).toMatchObject([{ verdict: { mac: "new" } }]);
+      expect(await at.ledger.openRequests("t1")).toEqual([]);
+      expect(await thirdFor()).toEqual([{ kind: "stored" }]);
+      expect(await claimOne(at, asked, { owner: owner("b"), verdicts: [third] })).toMatchObject({ kind: "claimed" });
     });
 
     it("a rejection settles its operation with it, and is remembered for the turn", async () => {

@@ -78,7 +78,9 @@ function unapproved({ operationId, arguments: args }: ServerEvent, { words, ttlM
   if (asked === undefined || verdict?.type !== "approve") return is("has no yes");
   if (!asked.consumed) return is("was made under a yes that no claim used");
   if (verdict.argumentsDigest !== digest(args as JsonObject)) return is("has other arguments than the yes");
-  const doubted = outcomeOf(row)?.reason === "store_tampered"; // what it says of the send was lost, or its tool, too
+  // What it says of the send was lost, or its tool, too: a person accepted it so, and it may have been read back since.
+  const doubted =
+    outcomeOf(row)?.reason === "store_tampered" || (row.state === "settled" && row.sent && !sentAtOf(row));
   if (verdict.toolDigest !== row.toolDigest && !(doubted && row.toolDigest === null))
     return is("is of another tool than the yes");
   if (doubted) return [];
