@@ -170,6 +170,9 @@ function restOf(row: OperationRow): string {
   return sha256(text).slice(0, 32);
 }
 
+/** Nobody can tell by such a seal whether something was changed. */
+const OTHER_SECRET = "it was sealed with a secret that this host does not have";
+
 /** Why the rows of a thread and its head do not belong together; undefined where they do. (sealing-2) */
 export function problemOf(
   sealer: Sealer,
@@ -180,10 +183,9 @@ export function problemOf(
   const { rows, proposals } = found;
   if (text === undefined) return rows.length + proposals === 0 ? undefined : "it bears no seal";
   const head = sealer.openHead(threadId, text);
-  if (head === "other_secret") return "it was sealed with a secret that this host does not have";
+  if (head === "other_secret") return OTHER_SECRET;
   if (head === "edited") return "its head was changed";
-  const foreign = rows.find(({ seal }) => seal !== null && !sealer.knows(seal));
-  if (foreign) return `operation \`${foreign.id}\` was sealed with a secret that this host does not have`;
+  if (rows.some(({ seal }) => seal !== null && !sealer.knows(seal))) return OTHER_SECRET;
   const edited = rows.find((facts) => !sealer.holds(facts));
   if (edited) return `operation \`${edited.id}\` was changed`;
   if (rows.length < head.rows) return `${head.rows - rows.length} of its ${head.rows} operations are missing`;
@@ -196,12 +198,11 @@ export function problemOf(
 
 export function tampered(key: string, problem: string): ToolgateError {
   const threadId = threadOfKey(key);
-  const lost = problem.includes("does not have");
   return new ToolgateError(
     "store_tampered",
     `the store's record of thread \`${threadId}\` is not what toolgate wrote: ${problem}; nothing is sent for it`,
-    lost
-      ? "add the secret it was sealed with to `approvals.previousSecrets`"
+    problem === OTHER_SECRET
+      ? "add the secret it was sealed with to `approvals.previousSecrets`; if that is lost for good, `toolgate accept --restored --note TEXT` seals every thread anew"
       : `compare the store with a backup, and the servers with what it says; \`toolgate accept ${threadId} --note TEXT\` then seals the thread anew, with what may have been sent as unknown`,
     { data: { threadId } },
   );
