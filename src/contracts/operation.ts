@@ -42,6 +42,8 @@ export const Proposal = z.strictObject({
   turnId: z.string(),
   snapshotId: Digest,
   calls: z.array(ProposedCall),
+  /** What shows an edit of the store by another hand. Only stores whose host has a durable secret have it. */
+  seal: z.string().optional(),
 });
 export type Proposal = z.infer<typeof Proposal>;
 

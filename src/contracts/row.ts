@@ -47,6 +47,8 @@ const everyRow = {
   /** The number of this write among the thread's writes, given when it is claimed. */
   seq: z.number().int().positive().optional(),
   createdAt: z.number(),
+  /** A digest of the question about it that was asked last: its answer is believed for that one alone. */
+  asked: z.string().optional(),
   /** What shows an edit of the store by another hand. Only stores whose host has a durable secret have it. */
   seal: z.string().optional(),
 };

@@ -30,19 +30,27 @@ export interface ForgetPorts extends LeasePorts {
   readonly config: Config;
 }
 
-export type Forget = (threadId: string, scope: string) => Promise<void>;
+export interface Forget {
+  /** Throws `not_found`, `already_running`, `unsettled` and `store_failed`. */
+  thread(threadId: string, scope: string): Promise<void>;
+  /** The same, of a thread that is known to be there. */
+  at(key: string, scope: string): Promise<void>;
+}
 
-/** Throws `not_found`, `already_running`, `unsettled` and `store_failed`. */
 export function forgetter(ports: ForgetPorts, saver: Pick<BaseCheckpointSaver, "deleteThread">): Forget {
   const keyed = isOurSaver(saver);
-  return async (threadId, scope) => {
-    let found = false;
-    for (const key of placesOf(scope, checkedThreadId(threadId))) {
-      if ((await ports.ledger.scopeOf(key)) !== scope) continue;
-      found = true;
-      await forgetPlace(ports, { key, scope }, () => saver.deleteThread(keyed ? key : threadId));
-    }
-    if (!found) throw noThread(threadId);
+  const at = (key: string, scope: string) =>
+    forgetPlace(ports, { key, scope }, () => saver.deleteThread(keyed ? key : threadOfKey(key)));
+  return {
+    at,
+    thread: async (threadId, scope) => {
+      // Under a checkpointer that is not ours a thread stands under its bare id, and belongs to whoever the ledger says.
+      const places = keyed ? placesOf(scope, checkedThreadId(threadId)) : [checkedThreadId(threadId)];
+      const known = await ports.ledger.threads();
+      const own = known.filter(({ threadId: key, scope: of }) => of === scope && places.includes(key));
+      if (own.length === 0) throw noThread(threadId);
+      for (const { threadId: key } of own) await at(key, scope);
+    },
   };
 }
 
@@ -79,7 +87,7 @@ function unsettled(key: string): ToolgateError {
 export function forgettingSaver(saver: BaseCheckpointSaver, scope: string, forget: Forget): BaseCheckpointSaver {
   const deleteThread = (key: string) => {
     const named = threadOfKey(key) === key ? threadKey(scope, key) : key;
-    return forget(threadOfKey(named), scopeOfKey(named));
+    return forget.thread(threadOfKey(named), scopeOfKey(named));
   };
   const same = new Proxy(saver, {
     get: (target, name) => {
@@ -131,6 +139,6 @@ export async function forgetWhatIsOver(
     if (!speaksFor(scope)) continue;
     const [rows, open] = [await ledger.operations(key), await ledger.openRequests(key)];
     if (open.length > 0 || rows.some((row) => isInHand(row) || isUnknownWrite(row))) continue;
-    await forget(threadOfKey(key), scope).catch(() => undefined);
+    await forget.at(key, scope).catch(() => undefined);
   }
 }

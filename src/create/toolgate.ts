@@ -86,7 +86,7 @@ function connectRooms(
       const id = (values as { snapshot?: { id: string } }).snapshot?.id;
       return id === undefined ? undefined : ports.catalog.snapshot(id);
     },
-    forget: (threadId, options = {}) => forget(threadId, scopeNamed(ports, options)),
+    forget: (threadId, options = {}) => forget.thread(threadId, scopeNamed(ports, options)),
     close: once(() =>
       takeEvery([
         () => retention.end(),

@@ -18,7 +18,7 @@ import {
   threadOfKey,
 } from "../contracts/index.js";
 import type { AcceptResult, Mark, Marked } from "./port.js";
-import { added, factsOf, NO_HEAD, problemOf, type Sealer, tampered } from "./seals.js";
+import { added, NO_HEAD, problemOf, type Sealer, tampered } from "./seals.js";
 import type { StoreCard, Tables } from "./tables.js";
 import { heldByOther, putSettled, type Transaction } from "./transaction.js";
 import { doubted, proposed } from "./transitions.js";
@@ -97,16 +97,34 @@ export function sealThread(tables: Tables, sealer: Sealer, threadId: string, aft
     tables.putRow({ ...row, seal });
     sum = added(sum, seal);
   }
+  for (const { proposal } of tables.modelRequests(threadId)) {
+    if (proposal) tables.putProposal({ ...proposal, seal: sealer.sealProposal(proposal) });
+  }
   const { proposals } = tables.seals(threadId);
   const counts = { changes: after + rows.length + 1, rows: rows.length, proposals };
   tables.setHead(threadId, sealer.sealHead(threadId, { ...counts, lastSeq: -1, sum }));
 }
 
+/** Whether there is nothing to accept: nobody changed the thread. */
+function isAsSealed(tx: Transaction, threadId: string, mark: Mark | undefined): boolean {
+  if (tx.seals === undefined) return false;
+  try {
+    mustBeWhole(tx, threadId);
+    if (mark) mustBeCurrent(tx, threadId, mark);
+  } catch {
+    return false;
+  }
+  const { sealer, kept } = tx.seals;
+  const proposals = kept.modelRequests(threadId).flatMap(({ proposal }) => proposal ?? []);
+  return kept.rowsOfThread(threadId).every(sealer.holdsWhole) && proposals.every(sealer.holdsProposal);
+}
+
+/** `anyhow`: the store was set back as a whole, so that every thread is in doubt. */
 export function accept(
   tx: Transaction,
   threadId: string,
   said: { readonly by: string; readonly note: string },
-  mark: Mark | undefined,
+  { mark, anyhow = false }: { readonly mark: Mark | undefined; readonly anyhow?: boolean },
 ): AcceptResult {
   const kept = tx.seals?.kept ?? tx.tables;
   const nobody = { machine: "", pid: 0, started: "", instance: "" };
@@ -115,6 +133,7 @@ export function accept(
   const rows = kept.rowsOfThread(threadId);
   const proposals = kept.modelRequests(threadId).flatMap(({ proposal }) => proposal ?? []);
   if (rows.length === 0 && proposals.length === 0) return { kind: "not_found" };
+  if (!anyhow && isAsSealed(tx, threadId, mark)) return { kind: "accepted", unknown: [] };
 
   const plain: Transaction = { ...tx, tables: kept };
   const unknown: SettledRow[] = [];
@@ -134,7 +153,7 @@ function isDoubtful({ seals }: Transaction, row: OperationRow): boolean {
   if (row.operation.effect !== "write") return false;
   if (row.state !== "settled" || isRetriable(row)) return true; // it may have been put back to what it was
   const known = row.seal === undefined || seals?.sealer.knows(row.seal) === true;
-  return seals !== undefined && known && !seals.sealer.holds(factsOf(row));
+  return seals !== undefined && known && !seals.sealer.holdsWhole(row);
 }
 
 /** Calls that a proposal has and no row. Their arguments are known by their digest alone. (accept-1) */

@@ -24,6 +24,7 @@ import {
   asAsked,
   heldByOther,
   isForeign,
+  mustBeAsAsked,
   putSettled,
   questionExpired,
   refuseForeign,
@@ -110,6 +111,7 @@ function ruleOn(
   }
   const row = tables.row(operation.id);
   const question = tables.currentQuestion(operation.id);
+  if (row && question) mustBeAsAsked(tx, row, question);
   const ruling = rule({
     request,
     threadId,

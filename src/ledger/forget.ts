@@ -38,7 +38,13 @@ function tombstone(row: OperationRow, now: number): SettledRow {
   const { status, reason, by } = end.outcome;
   return {
     ...kept,
-    operation: { ...end.operation, arguments: {}, decision: null },
+    // A name that the model made up is text of the conversation; a tool's name is the server's.
+    operation: {
+      ...end.operation,
+      alias: end.operation.tool === null ? "" : end.operation.alias,
+      arguments: {},
+      decision: null,
+    },
     outcome: { status, reason, by, message: FORGOTTEN },
     ...(resolution ? { resolution: { type: resolution.type, by: resolution.by, at: resolution.at } } : {}),
   };

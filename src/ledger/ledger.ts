@@ -77,12 +77,14 @@ function threadMethods(
         if (mark) mustBeCurrent(tx, threadId, mark);
         mustBeWhole(tx, threadId);
       }),
-    accept: (threadId, said) => write("power-loss", accepting(threadId), (tx) => accept(tx, threadId, said, mark)),
+    accept: (threadId, said) => write("power-loss", accepting(threadId), (tx) => accept(tx, threadId, said, { mark })),
     acceptRestored: async (said) => {
       const unknown: SettledRow[] = [];
       await takeAsItIs();
       for (const { threadId } of await threads()) {
-        const accepted = await write("kill", accepting(threadId), (tx) => accept(tx, threadId, said, mark));
+        const accepted = await write("kill", accepting(threadId), (tx) =>
+          accept(tx, threadId, said, { mark, anyhow: true }),
+        );
         if (accepted.kind === "busy") throw takenOver(threadId);
         if (accepted.kind === "accepted") unknown.push(...accepted.unknown);
       }
@@ -269,18 +271,24 @@ function transactionsOf(store: Store, deps: LedgerDeps): Transactions {
 /** The same, with rows that are sealed as they change. (ledger-10) */
 function sealed(plainly: Transactions, sealer: Sealer, mark: Mark | undefined): Transactions {
   let whole: Promise<void> | undefined;
+  const sealedOnce = (): Promise<void> => {
+    whole ??= sealStore(plainly, sealer, mark).catch((error: unknown) => {
+      whole = undefined;
+      throw error;
+    });
+    return whole;
+  };
   return {
-    read: plainly.read,
+    read: async (readSet, rule) => {
+      await sealedOnce(); // what an earlier version left looks like an edit until then
+      return plainly.read(readSet, rule);
+    },
     takeAsItIs: async () => {
       const seal = (tables: Tables) => tables.setCardSeal(sealer.sealHead(tables.card().id, NO_HEAD));
       await plainly.write("kill", readSets.card, ({ tables }) => seal(tables));
     },
     write: async (survives, readSet, rule, broken = "refused") => {
-      whole ??= sealStore(plainly, sealer, mark).catch((error: unknown) => {
-        whole = undefined;
-        throw error;
-      });
-      await whole;
+      await sealedOnce();
       return plainly.write(survives, readSet, (tx) => {
         const { tables, changesOf, finish } = sealing(tx.tables, sealer, broken === "refused");
         const result = rule({ ...tx, tables, changesOf });

@@ -16,8 +16,17 @@ import {
   type Verdict,
 } from "../contracts/index.js";
 import type { Answered, AnswerResult, Asked, NewRequest } from "./port.js";
+import { askedOf, tampered } from "./seals.js";
 import type { Question } from "./tables.js";
-import { asAsked, isForeign, mustHold, putSettled, questionExpired, type Transaction } from "./transaction.js";
+import {
+  asAsked,
+  isForeign,
+  mustBeAsAsked,
+  mustHold,
+  putSettled,
+  questionExpired,
+  type Transaction,
+} from "./transaction.js";
 import { isUndecided, proposed, rederived, settled } from "./transitions.js";
 
 export function ask(tx: Transaction, requests: readonly NewRequest[], run?: Owner): Asked[] {
@@ -39,7 +48,8 @@ function askOne(tx: Transaction, wanted: NewRequest): Asked {
   if (current !== undefined && (shows(current, wanted) || questionExpired(current, tx.moment))) {
     return asAsked(current, tx.moment); // ask-2, ask-3
   }
-  tables.putRow(row ? rederived(row, operation, toolDigest) : proposed(operation, wanted, toolDigest, now));
+  const known = row ? rederived(row, operation, toolDigest) : proposed(operation, wanted, toolDigest, now);
+  tables.putRow({ ...known, asked: askedOf(fresh) });
   tables.addQuestion(fresh);
   tables.touch(wanted.threadId, now);
   return asAsked(fresh, tx.moment);
@@ -84,11 +94,23 @@ export function asked(tx: Transaction, operationIds: readonly Digest[]): Asked[]
 
 export function openRequests(tx: Transaction, threadId?: string, answered = false): (Asked & { row: OperationRow })[] {
   const open = tx.tables.openQuestions(threadId);
+  if (threadId !== undefined) for (const { row, question } of open) mustBeShownAsSealed(tx, row, question);
   return open
+    .filter(({ row, question }) => isAsSealed(tx, row, question))
     .filter(({ question }) => question.verdict === undefined || answered)
     .filter(({ question }) => !questionExpired(question, tx.moment))
     .filter(({ row }) => isUndecided(row, tx))
     .map(({ question, row }) => ({ ...asAsked(question, tx.moment), row }));
+}
+
+/** Whether a person may be shown a question: nobody else changed it, nor the call that it is about. */
+function isAsSealed({ seals }: Transaction, row: OperationRow, question: Question): boolean {
+  if (seals === undefined) return true;
+  return seals.sealer.holdsWhole(row) && (row.asked === undefined || row.asked === askedOf(question));
+}
+
+function mustBeShownAsSealed(tx: Transaction, row: OperationRow, question: Question): void {
+  if (!isAsSealed(tx, row, question)) throw tampered(row.threadId, `operation \`${row.operation.id}\` was changed`);
 }
 
 export function answer(tx: Transaction, answers: readonly Answered[]): AnswerResult[] {
@@ -102,6 +124,7 @@ function answerOne(tx: Transaction, given: Answered): AnswerResult {
   const question = tables.question(given.verdict.approvalId);
   const row = question && tables.row(question.request.operationId);
   if (!question || !row || !isAbout(given.verdict, question)) return { kind: "not_found" };
+  mustBeAsAsked(tx, row, question);
   const stored = question.verdict;
   const already = { kind: "already_decided", ...(stored ? { verdict: stored } : {}), row } as const;
   if (stored && given.supersedes !== stored.mac) return already; // ask-1
@@ -151,7 +174,8 @@ function implied(verdict: Verdict): Outcome | undefined {
 function putEdit(tx: Transaction, old: OperationRow, edit: NonNullable<Answered["edit"]>): void {
   const { request, verdict } = edit;
   const operation = { ...request.operation, replaces: old.operation.id };
-  tx.tables.putRow(proposed(operation, request, request.toolDigest, tx.now));
-  tx.tables.addQuestion(newQuestion(tx, request));
+  const question = newQuestion(tx, request);
+  tx.tables.putRow({ ...proposed(operation, request, request.toolDigest, tx.now), asked: askedOf(question) });
+  tx.tables.addQuestion(question);
   tx.tables.setVerdict(request.approvalId, verdict, tx.moment);
 }

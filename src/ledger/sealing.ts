@@ -23,7 +23,7 @@ export function sealing(tables: Tables, sealer: Sealer, strict: boolean): Sealin
   const rows = new RowSeals(sealer);
   const heads = new Heads(tables, sealer);
   return {
-    tables: { ...tables, ...looking(tables, rows, strict), ...writing(tables, sealer, rows, heads) },
+    tables: { ...tables, ...looking(tables, sealer, rows, strict), ...writing(tables, sealer, rows, heads) },
     changesOf: (threadId) => {
       const head = heads.of(threadId);
       return typeof head === "string" ? 0 : head.changes;
@@ -102,27 +102,39 @@ type Looking =
   | "unknownWrites"
   | "identicalWrites"
   | "writesAfter"
-  | "inHand";
+  | "inHand"
+  | "proposal";
 
 /** The rule looks at rows: whether their seals hold is noted, for the case that it changes them. */
-function looking(tables: Tables, rows: RowSeals, strict: boolean): Pick<Tables, Looking> {
+function looking(tables: Tables, sealer: Sealer, rows: RowSeals, strict: boolean): Pick<Tables, Looking> {
   const one = (row: OperationRow | undefined): OperationRow | undefined => {
     if (row === undefined || rows.holdsWhole(row) || !strict) return row;
     throw tampered(row.threadId, `operation \`${row.operation.id}\` was changed`);
   };
-  const all = <Row extends OperationRow>(found: Row[]): Row[] => {
+  /** Rows that the rule may change, too. */
+  const whole = <Row extends OperationRow>(found: Row[]): Row[] => {
+    for (const row of found) rows.holdsWhole(row);
+    return found;
+  };
+  /** Rows that only count for a guard. */
+  const counted = <Row extends OperationRow>(found: Row[]): Row[] => {
     for (const row of found) rows.note(row);
     return found;
   };
   return {
     row: (id) => one(tables.row(id)),
-    rowsOfProposal: (id) => all(tables.rowsOfProposal(id)),
-    rowsOfThread: (...place) => all(tables.rowsOfThread(...place)),
-    dispatching: (threadId) => all(tables.dispatching(threadId)),
-    unknownWrites: (threadId) => all(tables.unknownWrites(threadId)),
-    identicalWrites: (...of) => all(tables.identicalWrites(...of)),
-    writesAfter: (...of) => all(tables.writesAfter(...of)),
-    inHand: (threadId) => all(tables.inHand(threadId)),
+    rowsOfProposal: (id) => whole(tables.rowsOfProposal(id)),
+    rowsOfThread: (...place) => whole(tables.rowsOfThread(...place)),
+    dispatching: (threadId) => whole(tables.dispatching(threadId)),
+    unknownWrites: (threadId) => whole(tables.unknownWrites(threadId)),
+    identicalWrites: (...of) => counted(tables.identicalWrites(...of)),
+    writesAfter: (...of) => counted(tables.writesAfter(...of)),
+    inHand: (threadId) => whole(tables.inHand(threadId)),
+    proposal: (id) => {
+      const proposal = tables.proposal(id);
+      if (proposal === undefined || sealer.holdsProposal(proposal) || !strict) return proposal;
+      throw tampered(proposal.threadId, `the model's response \`${id}\` was changed`);
+    },
   };
 }
 
@@ -151,7 +163,8 @@ function writing(
     addModelRequest: (record) => {
       const { threadId, proposal } = record;
       const first = proposal !== undefined && tables.proposal(proposal.proposalId) === undefined;
-      const isNew = tables.addModelRequest(record);
+      const sealed = proposal && { proposal: { ...proposal, seal: sealer.sealProposal(proposal) } };
+      const isNew = tables.addModelRequest({ ...record, ...sealed });
       const head = heads.of(threadId);
       if (isNew && first && typeof head !== "string") {
         heads.change(threadId, { ...head, changes: head.changes + 1, proposals: head.proposals + 1 });

@@ -15,12 +15,13 @@ import {
   actsUntilOf,
   type OperationRow,
   outcomeOf,
+  type Proposal,
   sentAtOf,
   sha256,
   ToolgateError,
   threadOfKey,
 } from "../contracts/index.js";
-import type { SealedFacts, Tables } from "./tables.js";
+import type { Question, SealedFacts, Tables } from "./tables.js";
 
 /** The secrets of the seals: rows are sealed with the first, and may bear a seal of any. */
 export interface SealSecrets {
@@ -57,6 +58,8 @@ export interface Sealer {
   openHead(threadId: string, text: string): Head | Unsealed;
   /** Whether the seal is one of a key that this host has. */
   knows(seal: string): boolean;
+  sealProposal(proposal: Proposal): string;
+  holdsProposal(proposal: Proposal): boolean;
 }
 
 /** `edited`: it was sealed with a key that this host has, but says something else. */
@@ -98,6 +101,7 @@ export function sealerOf({ secret, previous }: SealSecrets): Sealer {
     },
     openHead: (threadId, text) => {
       const [changes, rows, proposals, lastSeq, sum, keyId, mac] = text.split(".");
+      if (mac === undefined) return "edited";
       const key = keys.get(keyId ?? "");
       if (key === undefined) return "other_secret";
       if (macOf(key, [threadId, [changes, rows, proposals, lastSeq, sum].join(".")]) !== mac) return "edited";
@@ -105,6 +109,12 @@ export function sealerOf({ secret, previous }: SealSecrets): Sealer {
       return { ...counts, lastSeq: Number(lastSeq), sum: BigInt(`0x${sum}`) };
     },
     knows: (seal) => keys.has(parse(seal).key),
+    sealProposal: (proposal) => `${current.id}.${macOf(current, [proposalText(proposal)])}`,
+    holdsProposal: (proposal) => {
+      const [keyId = "", mac] = (proposal.seal ?? "").split(".");
+      const key = keys.get(keyId);
+      return key !== undefined && macOf(key, [proposalText(proposal)]) === mac;
+    },
   };
 }
 
@@ -163,11 +173,23 @@ function restOf(row: OperationRow): string {
   const owner = row.state === "proposed" ? undefined : row.owner;
   const text = JSON.stringify([
     ...[proposalId, index, callId, alias, decision, replaces],
-    ...[row.turnId, row.toolDigest, row.createdAt, sentAtOf(row), actsUntilOf(row)],
+    ...[row.operation.arguments, row.turnId, row.toolDigest, row.createdAt, row.asked, sentAtOf(row), actsUntilOf(row)],
     ...(owner ? [owner.machine, owner.pid, owner.started, owner.instance] : [null]),
     ...[end?.settledAt, said, end?.result, end?.resolution, end?.replacedBy],
   ]);
   return sha256(text).slice(0, 32);
+}
+
+function proposalText({ proposalId, threadId, scope, turnId, snapshotId, calls }: Proposal): string {
+  return JSON.stringify([proposalId, threadId, scope, turnId, snapshotId, calls]);
+}
+
+/** What a person is asked, as a digest. */
+export function askedOf({ request }: Question): string {
+  const { approvalId, operationId, threadId, scope, argumentsDigest, toolDigest, injects, destination } = request;
+  const { why, seen, createdAt, expiresAt } = request;
+  const about = [approvalId, operationId, threadId, scope, argumentsDigest, toolDigest, injects, destination];
+  return sha256(JSON.stringify([...about, why, seen, createdAt, expiresAt])).slice(0, 32);
 }
 
 /** Nobody can tell by such a seal whether something was changed. */
@@ -199,8 +221,10 @@ export function problemOf(
 export function tampered(key: string, problem: string): ToolgateError {
   const threadId = threadOfKey(key);
   return new ToolgateError(
-    "store_tampered",
-    `the store's record of thread \`${threadId}\` is not what toolgate wrote: ${problem}; nothing is sent for it`,
+    problem === OTHER_SECRET ? "secret_missing" : "store_tampered",
+    problem === OTHER_SECRET
+      ? `thread \`${threadId}\` cannot be gone on with: ${problem}`
+      : `the store's record of thread \`${threadId}\` is not what toolgate wrote: ${problem}; nothing is sent for it`,
     problem === OTHER_SECRET
       ? "add the secret it was sealed with to `approvals.previousSecrets`; if that is lost for good, `toolgate accept --restored --note TEXT` seals every thread anew"
       : `compare the store with a backup, and the servers with what it says; \`toolgate accept ${threadId} --note TEXT\` then seals the thread anew, with what may have been sent as unknown`,

@@ -16,6 +16,7 @@ import {
   type SettledRow,
 } from "../contracts/index.js";
 import type { Refusal, ResolveResult, Settlement } from "./port.js";
+import { tampered } from "./seals.js";
 import { isForeign, mustHold, putSettled, refuseForeign, sweepRows, type Transaction } from "./transaction.js";
 import {
   isUnbegun,
@@ -93,9 +94,13 @@ function refuseOne(tx: Transaction, refusal: Refusal): OperationRow {
   return after;
 }
 
+/** Of one thread: throws `store_tampered` where another hand changed one of them. */
 export function unknowns(tx: Transaction, threadId?: string): SettledRow[] {
   sweepRows(tx, threadId, false);
-  return tx.tables.unknownWrites(threadId);
+  const rows = tx.tables.unknownWrites(threadId);
+  const changed = rows.find((row) => tx.seals && !tx.seals.sealer.holdsWhole(row) && row.seal !== undefined);
+  if (changed && threadId !== undefined) throw tampered(threadId, `operation \`${changed.operation.id}\` was changed`);
+  return rows;
 }
 
 export function resolve(

@@ -188,6 +188,8 @@ export interface Tables {
   /** Of a thread (of one turn), oldest first. */
   modelRequests(threadId: string, turnId?: string): ModelRequestRecord[];
   proposal(proposalId: string): Proposal | undefined;
+  /** Writes a proposal that is there over, with its seal. */
+  putProposal(proposal: Proposal): void;
 
   row(operationId: Digest): OperationRow | undefined;
   /** Inserts a row or writes it over the one with its id; which call it is and its arguments never change. */

@@ -16,7 +16,7 @@ import {
 } from "../contracts/index.js";
 import { type Moment, outlived } from "./clock.js";
 import { type Asked, runKey } from "./port.js";
-import type { Sealer } from "./seals.js";
+import { askedOf, type Sealer, tampered } from "./seals.js";
 import type { Holder, Question, Tables } from "./tables.js";
 import { isGone, lost, ownerGone, type Place, proposed, settled, type Watch } from "./transitions.js";
 
@@ -116,6 +116,14 @@ export function questionExpired(question: Question, moment: Moment): boolean {
   const { createdAt, expiresAt } = question.request;
   const until = Math.min(expiresAt, question.verdict?.expiresAt ?? expiresAt);
   return outlived({ at: createdAt, elapsed: question.madeElapsed }, until - createdAt, moment);
+}
+
+/** Throws `store_tampered` where another hand changed the question that was asked last. Earlier ones count for nothing. */
+export function mustBeAsAsked({ seals, tables }: Transaction, row: OperationRow, question: Question): void {
+  const { approvalId, operationId } = question.request;
+  if (!seals || row.asked === undefined || row.asked === askedOf(question)) return;
+  if (tables.currentQuestion(operationId)?.request.approvalId !== approvalId) return;
+  throw tampered(row.threadId, `the question \`${approvalId}\` was changed`);
 }
 
 export function asAsked(question: Question, moment: Moment): Asked {

@@ -171,7 +171,7 @@ export function claimed(
   row: OperationRow,
   claim: { readonly owner: Owner; readonly lease: LeaseEnd; readonly seq: number | undefined },
 ): ClaimedRow {
-  const { operation, threadId, scope, turnId, toolDigest, createdAt, seal } = row;
+  const { operation, threadId, scope, turnId, toolDigest, createdAt, asked, seal } = row;
   const seq = claim.seq ?? row.seq;
   return move(row, {
     operation,
@@ -187,6 +187,7 @@ export function claimed(
     attempt: row.attempt + 1,
     sent: false,
     ...(seq === undefined ? {} : { seq }),
+    ...(asked === undefined ? {} : { asked }),
     ...(seal === undefined ? {} : { seal }),
   });
 }

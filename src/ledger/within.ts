@@ -3,7 +3,7 @@
 //
 //   within-1. Looking at what the read-set does not name throws `OutsideReadSet`; nothing is answered.
 
-import { type Digest, isInHand, isUnknownWrite, type OperationRow } from "../contracts/index.js";
+import { type Digest, isInHand, isUnknownWrite, type OperationRow, type Proposal } from "../contracts/index.js";
 import { OutsideReadSet, type ReadSet, type Tables } from "./tables.js";
 
 /** The same tables for a rule with this read-set. What the rule itself put in may be looked at again. */
@@ -52,6 +52,7 @@ export function within(readSet: ReadSet, tables: Tables): Tables {
     lastVerdict: checked("lastVerdict", needs.proposal),
     openQuestions: checked("openQuestions", needs.questions),
     threads: checked("threads", needs.list),
+    putProposal: checked("putProposal", needs.proposalToPut),
     card: checked("card", needs.card),
     setCardSeal: checked("setCardSeal", needs.card),
     ...(tables.setSends ? { setSends: checked("setSends", needs.card) } : {}),
@@ -75,6 +76,8 @@ function needsOf(readSet: ReadSet, tables: Tables) {
       if (made) proposal(made.proposalId);
     },
     requests: (threadId: string, turnId?: string) => need(isTurn(readSet.requests, threadId, turnId), "model requests"),
+    proposalToPut: ({ threadId, proposalId }: Proposal) =>
+      need(isTurn(readSet.requests, threadId), `proposal ${proposalId}`),
     operation: (id: Digest) => need(covered.isOperation(id), `operation ${id}`),
     rowToPut: (row: OperationRow) => need(covered.isRowToPut(row), `operation ${row.operation.id}`),
     history: (threadId: string, turnId?: string) => need(isTurn(readSet.history, threadId, turnId), "the history"),

@@ -120,6 +120,7 @@ const everyRow = {
   attempt: fc.nat(9),
   seq: fc.integer({ min: 1, max: 999 }),
   createdAt: time,
+  asked: fc.string({ minLength: 1 }),
   seal: fc.string({ minLength: 1 }),
 };
 const always: (keyof ProposedRow)[] = [
@@ -279,6 +280,7 @@ export const modelRequests: fc.Arbitrary<ModelRequestRecord> = some<ModelRequest
           ),
           { maxLength: 3 },
         ),
+        seal: fc.string({ minLength: 1 }),
       },
       ["proposalId", "threadId", "scope", "turnId", "snapshotId", "calls"],
     ),

@@ -8,6 +8,7 @@ import type { Ledger, LedgerDeps } from "../../src/ledger/port.js";
 import type { Store, Tables } from "../../src/ledger/tables.js";
 import {
   ACTS,
+  approve,
   askOne,
   batch,
   claimOne,
@@ -139,9 +140,13 @@ export function sealSuite(name: string, make: () => Tampered | Promise<Tampered>
       await at.byHand("t2", (tables) => {
         other = tables.head("t2") ?? "";
       });
-      for (const head of ["", "1.1.1.1.0.00000000.x", other]) {
+      for (const [head, code] of [
+        ["", "store_tampered"],
+        ["1.1.1.1.0.00000000.x", "secret_missing"], // by a key that nobody here has
+        [other, "store_tampered"],
+      ] as const) {
         await at.byHand("t1", (tables) => tables.setHead("t1", head));
-        await expect(enter(at.ledger)).rejects.toMatchObject({ code: "store_tampered" });
+        await expect(enter(at.ledger)).rejects.toMatchObject({ code });
       }
     });
 
@@ -177,7 +182,7 @@ export function sealSuite(name: string, make: () => Tampered | Promise<Tampered>
       expect(await enter(at.another(ROTATED))).toEqual({ kind: "entered" });
       await at.another(ROTATED).leave("t1", owner("b"));
       await expect(enter(at.another({ ...ROTATED, previous: [] }))).rejects.toMatchObject({
-        code: "store_tampered",
+        code: "secret_missing",
         hint: expect.stringContaining("add the secret it was sealed with to `approvals.previousSecrets`"),
       });
     });
@@ -294,6 +299,36 @@ export function sealSuite(name: string, make: () => Tampered | Promise<Tampered>
         rows: [{ state: "settled" }],
       });
       expect((await at.ledger.row(save.id))?.operation.arguments).toEqual({ n: 0 });
+    });
+
+    it("notices a response of the model and an owner that was changed (sealing-1)", async () => {
+      const asked = operation({ decision: "ask" });
+      const before = await fresh();
+      await propose(before, [asked]);
+      const yes = await approve(before, asked);
+      await before.byHand("t1", (tables) => {
+        const proposal = tables.modelRequests("t1")[0]?.proposal;
+        if (proposal) tables.putProposal({ ...proposal, calls: [] });
+      });
+      await expect(claimOne(before, asked, { verdicts: [yes] })).rejects.toMatchObject({ code: "store_tampered" });
+
+      const at = await fresh();
+      await propose(at, [save]);
+      const claim = await claimOne(at, save);
+      await at.ledger.begin(save.id, (claim as { fence: number }).fence, ACTS);
+      await edit(at, (row) => ({ ...row, owner: owner("nobody") }) as OperationRow);
+      at.life.set("nobody", "gone");
+      await at.ledger.unknowns(); // sweeps
+      await expect(at.ledger.resolve(save.id, "did_not_happen", { by: "ann" })).rejects.toThrow("was changed");
+      await expect(at.ledger.unknowns("t1")).rejects.toThrow("was changed");
+    });
+
+    it("finds nothing to accept in a thread that nobody changed", async () => {
+      const at = await fresh();
+      await propose(at, [save, next]);
+      await askOne(at, next);
+      expect(await at.ledger.accept("t1", { by: "ann", note: "why not" })).toEqual({ kind: "accepted", unknown: [] });
+      expect(await stands(at, next)).toBe("proposed");
     });
 
     it("accepts no thread that a run holds", async () => {

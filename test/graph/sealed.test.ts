@@ -3,9 +3,11 @@
 
 import { cpSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { AIMessage } from "@langchain/core/messages";
 import { MemorySaver, MessagesValue, START, StateGraph, StateSchema } from "@langchain/langgraph";
 import Database from "better-sqlite3";
 import { describe, expect, test } from "vitest";
+import { digest } from "../../src/contracts/index.js";
 import type { Agent, Steps } from "../support/agent.js";
 import { bench } from "../support/in-process.js";
 
@@ -73,6 +75,55 @@ describe("a store that another hand changes", () => {
     }
     expect((await second.ask("deploy", "t2")).report.status).toBe("done"); // another thread goes on
     expect(effects()).toBe(sent + 1);
+  });
+
+  // The arguments that a person saw were not those of the call that their yes let run.
+  test.each([
+    ["other arguments are shown", `UPDATE operations SET arguments = '{"text":"mother"}'`],
+    [
+      "two questions have changed their ids",
+      "CREATE TABLE ids AS SELECT n, approval_id FROM questions; UPDATE questions SET approval_id = 'x' || n; UPDATE questions SET approval_id = (SELECT approval_id FROM ids WHERE ids.n <> questions.n)",
+    ],
+    ["earlier writes count as shown", `UPDATE questions SET seen = '["${"0".repeat(64)}"]'`],
+  ])("%s: the question is not shown, and its answer is not taken (G4)", async (_, statement) => {
+    b.onDisk();
+    const steps = [{ calls: [deploy("evil", "c1"), deploy("small", "c2")] }, DONE];
+    const first = await start(steps, { permissions: {} });
+    const question = await first.ask("deploy");
+    await first.toolgate.close();
+    byHand(...statement.split("; "));
+    const second = await start(steps, { permissions: {} });
+    const { ledger } = second.toolgate;
+    expect(await ledger.requests()).toEqual([]);
+    await expect(ledger.requests("t1")).rejects.toMatchObject({ code: "store_tampered" });
+    const answers = question.report.approvals.map(({ approvalId }) => ledger.answer(approvalId, { type: "approve" }));
+    for (const answer of await Promise.allSettled(answers)) expect(answer.status).toBe("rejected");
+    const decisions = question.report.approvals.map(({ approvalId }) => [approvalId, { type: "approve" }]);
+    await expect(second.resume({ decisions: Object.fromEntries(decisions) })).rejects.toThrow();
+    expect(effects()).toBe(0);
+  });
+
+  test("a response of the model that was changed lets nothing run that the model did not call", async () => {
+    b.onDisk();
+    const first = await start([{ calls: [deploy("a", "c1")] }, DONE]);
+    const at = { configurable: { thread_id: "t1" } };
+    const input = { messages: [{ role: "user", content: "go" }] };
+    await first.toolgate.graph.invoke(
+      input as never,
+      { ...at, durability: "sync", interruptBefore: ["gate"] } as never,
+    );
+    const { messages } = (await first.toolgate.graph.getState(at)).values as { messages: AIMessage[] };
+    await first.toolgate.close();
+    const [was, is] = [digest({ text: "a" }), digest({ text: "evil" })];
+    byHand(`UPDATE model_requests SET proposal = replace(proposal, '${was}', '${is}')`);
+    const second = await start([{ calls: [deploy("a", "c1")] }, DONE]);
+    const said = messages.at(-1) as AIMessage;
+    const [call] = said.tool_calls ?? [];
+    const forged = new AIMessage({ ...said, tool_calls: [{ ...call, args: { text: "evil" } }] } as never);
+    await second.toolgate.graph.updateState(at, { messages: [forged] } as never, "model");
+    const running = second.toolgate.graph.invoke(null as never, { ...at, durability: "sync" } as never);
+    await expect(running).rejects.toMatchObject({ code: "store_tampered" });
+    expect(effects()).toBe(0);
   });
 
   test("a person accepts it: what may have been sent is unknown, and halts", async () => {

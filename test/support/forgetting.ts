@@ -1,7 +1,7 @@
 // What is left of a thread that is forgotten, and what is not forgotten: one suite for every store.
 
 import type { BaseMessage } from "@langchain/core/messages";
-import type { BaseCheckpointSaver } from "@langchain/langgraph";
+import { type BaseCheckpointSaver, MemorySaver } from "@langchain/langgraph";
 import { expect, test } from "vitest";
 import type { Agent, Bench, Steps } from "./agent.js";
 
@@ -77,6 +77,28 @@ export function forgetting(
     expect(turn.report).toMatchObject({ status: "awaiting_approval", approvals: [{ callId: "c1" }] });
     expect(effects()).toBe(1);
     expect(await threads(agent)).toEqual(["t1"]);
+  });
+
+  test("a name that the model made up goes with its call", async () => {
+    const agent = await start([{ calls: [{ name: "ask_ann_zebra", args: {}, id: "c1" }] }, { say: "Done." }]);
+    await agent.ask("go");
+    expect(await raw()).toContain("ask_ann_zebra");
+    await agent.toolgate.forget("t1");
+    expect(await raw()).not.toContain("ask_ann_zebra");
+  });
+
+  // Another scope's thread was deleted in the checkpointer that the host had brought.
+  test("under a checkpointer of the host's own nobody forgets what another scope has", async () => {
+    const saver = new MemorySaver();
+    const config = { store: store(), scope: "alice", mcpServers: {}, permissions: {} };
+    const agent = await b.start({ config, steps: [{ say: "Hello." }], options: { checkpointer: saver } });
+    await agent.ask("hello", "of alice");
+    const { forget } = agent.toolgate;
+    for (const scope of ["bob", "local"])
+      await expect(forget("of alice", { scope })).rejects.toMatchObject({ code: "not_found" });
+    expect(await messages(agent, "of alice")).toHaveLength(2);
+    await forget("of alice");
+    expect(await messages(agent, "of alice")).toEqual([]);
   });
 
   test("what waits is withdrawn; what is unknown is kept until it is settled (forget-1)", async () => {

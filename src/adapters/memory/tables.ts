@@ -89,6 +89,9 @@ class Kept {
       new Set([...this.requests.values()].filter((one) => of(one.threadId)).map(({ snapshotId }) => snapshotId));
     const others = shown((id) => id !== threadId);
     for (const id of shown((id) => id === threadId)) if (!others.has(id)) this.snapshots.delete(id);
+    for (const [id, proposal] of this.proposals) {
+      if (proposal.threadId === threadId) this.proposals.set(id, { ...proposal, calls: [] });
+    }
     for (const row of this.rowsOf(threadId)) {
       for (const approvalId of this.asked.get(row.operation.id) ?? []) this.questions.delete(approvalId);
       this.asked.delete(row.operation.id);
@@ -133,7 +136,14 @@ function modelTables(
   kept: Kept,
 ): Pick<
   MemoryTables,
-  "addSnapshot" | "hasSnapshot" | "snapshot" | "addModelRequest" | "modelRequests" | "proposal" | "addProposal"
+  | "addSnapshot"
+  | "hasSnapshot"
+  | "snapshot"
+  | "addModelRequest"
+  | "modelRequests"
+  | "proposal"
+  | "putProposal"
+  | "addProposal"
 > {
   return {
     addSnapshot: (snapshot) => {
@@ -154,6 +164,12 @@ function modelTables(
         .filter((one) => one.threadId === threadId && (turnId === undefined || one.turnId === turnId))
         .map(copy),
     proposal: (proposalId) => copyOf(kept.proposals.get(proposalId)),
+    putProposal: (proposal) => {
+      kept.proposals.set(proposal.proposalId, copy(proposal));
+      for (const [id, record] of kept.requests) {
+        if (record.proposal?.proposalId === proposal.proposalId) kept.requests.set(id, copy({ ...record, proposal }));
+      }
+    },
     addProposal: (proposal) => {
       kept.proposals.set(proposal.proposalId, copy(proposal));
     },

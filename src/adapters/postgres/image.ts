@@ -4,7 +4,7 @@
 // looks at what was not loaded is refused by the ledger's own check (within.ts).
 
 import { isDeepStrictEqual } from "node:util";
-import type { Digest, Owner, ToolSnapshot } from "../../contracts/index.js";
+import type { Digest, Owner, Proposal, ToolSnapshot } from "../../contracts/index.js";
 import { sameOwner } from "../../contracts/index.js";
 import type { Moment } from "../../ledger/clock.js";
 import type { ModelRequestRecord } from "../../ledger/port.js";
@@ -37,6 +37,7 @@ export interface Changes {
   readonly questions: Map<string, boolean>;
   readonly turns: { readonly threadId: string; readonly turnId: string; readonly more: Partial<TurnCounters> }[];
   readonly requests: ModelRequestRecord[];
+  readonly proposals: Proposal[];
   readonly snapshots: ToolSnapshot[];
   /** The seal of the store's card. */
   card?: string;
@@ -160,6 +161,10 @@ function recording(tables: Tables, headers: ReadonlyMap<string, Header>, changes
     touch: (threadId, at) => {
       change(threadId).lastAt = at;
     },
+    putProposal: (proposal) => {
+      change(proposal.threadId);
+      changes.proposals.push(proposal);
+    },
     setCardSeal: (seal) => {
       changes.card = seal;
     },
@@ -234,5 +239,13 @@ function recordingQuestions(
 }
 
 function nothing(): Changes {
-  return { threads: new Set(), rows: new Map(), questions: new Map(), turns: [], requests: [], snapshots: [] };
+  return {
+    threads: new Set(),
+    rows: new Map(),
+    questions: new Map(),
+    turns: [],
+    requests: [],
+    proposals: [],
+    snapshots: [],
+  };
 }

@@ -208,7 +208,8 @@ function turn(where: string): string {
 }
 
 function proposal(where: string): string {
-  return `${part("proposal", { n: "n", body: "proposal_body" })} FROM toolgate_requests WHERE ${where}`;
+  return `${part("proposal", { n: "n", body: "proposal_body" })} FROM toolgate_requests
+    WHERE ${where} AND proposal_body IS NOT NULL`;
 }
 
 function known(where: string): string {

@@ -101,6 +101,11 @@ const requestsNew = (p: string) => `requests_new AS (INSERT INTO toolgate_reques
 const snapshotsNew = (p: string) => `snapshots_new AS (INSERT INTO toolgate_snapshots (id, body)
   SELECT id, decode(body, 'base64') FROM json_to_recordset(${p}::json) AS s(id text, body text), go ON CONFLICT DO NOTHING)`;
 
+const proposalsChanged = (
+  p: string,
+) => `proposals_changed AS (UPDATE toolgate_requests requests SET proposal_body = p.body
+  FROM json_to_recordset(${p}::json) AS p(proposal text, body text), go WHERE requests.proposal = p.proposal)`;
+
 const cardSealed = (p: string) => `card_sealed AS (UPDATE toolgate_card SET seal = ${p}::text FROM go)`;
 
 /** Never waited for: whoever holds the row is writing the same. */
@@ -152,6 +157,7 @@ export function saving(image: Image, changes: Changes, id: string, hostClock: bo
   if (changes.turns.length > 0) parts.push(turnsChanged(bind(turnCells(changes))));
   if (changes.requests.length > 0) parts.push(requestsNew(bind(changes.requests.map(requestCells))));
   if (changes.snapshots.length > 0) parts.push(snapshotsNew(bind(changes.snapshots.map(snapshotCells))));
+  if (changes.proposals.length > 0) parts.push(proposalsChanged(bind(changes.proposals.map(proposalCells))));
   if (changes.card !== undefined) parts.push(cardSealed(`$${values.push(changes.card)}`));
   if (clock) parts.push(clockChanged(bind(clock.moment)));
   return { text: `WITH ${parts.join(",\n")}\nSELECT stored, $2::text AS id FROM go`, values };
@@ -256,6 +262,10 @@ function requestCells({ tools, proposal, ...rest }: Changes["requests"][number])
     proposal: proposal ? key(proposal.proposalId) : null,
     proposal_body: proposal ? JSON.stringify(proposal) : null,
   };
+}
+
+function proposalCells(proposal: Changes["proposals"][number]) {
+  return { proposal: key(proposal.proposalId), body: JSON.stringify(proposal) };
 }
 
 function snapshotCells(snapshot: Changes["snapshots"][number]) {

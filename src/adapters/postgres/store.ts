@@ -42,6 +42,7 @@ const RENEW = `WITH until AS (SELECT coalesce($3::float8, ${NOW}) + $2::float8 A
 const ERASING = [
   "DELETE FROM toolgate_questions WHERE operation IN (SELECT id FROM toolgate_operations WHERE thread = $1)",
   "UPDATE toolgate_operations SET arguments = '{}' WHERE thread = $1",
+  "UPDATE toolgate_requests SET proposal_body = NULL WHERE thread = $1",
   `DELETE FROM toolgate_snapshots WHERE id IN (SELECT snapshot FROM toolgate_requests WHERE thread = $1)
      AND NOT EXISTS (SELECT FROM toolgate_requests WHERE thread <> $1 AND snapshot = toolgate_snapshots.id)`,
 ];

@@ -70,6 +70,7 @@ export function changingCells(row: OperationRow, owner: number | null): Record<s
     sent_at: sentAtOf(row) ?? null,
     settled_at: end?.settledAt ?? null,
     resolution: json(end?.resolution),
+    asked: row.asked ?? null,
     seal: row.seal ?? null,
   };
 }
@@ -130,6 +131,7 @@ export function toRow(record: Record_): OperationRow {
     createdAt: Number(record.created_at),
     ...(has(record.replaced_by) ? { replacedBy: fromCell(record.replaced_by) } : {}),
     ...(has(record.resolution) ? { resolution: parse(record.resolution) as SettledRow["resolution"] } : {}),
+    ...(has(record.asked) ? { asked: String(record.asked) } : {}),
     ...(has(record.seal) ? { seal: String(record.seal) } : {}),
   } as OperationRow; // the rules write no row whose columns do not fit its state
 }

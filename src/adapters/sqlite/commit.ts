@@ -48,6 +48,7 @@ const SHOWN = (of: string) =>
 const ERASING = [
   `DELETE FROM questions WHERE operation IN (SELECT n FROM operations WHERE ${OF_THREAD})`,
   `UPDATE operations SET arguments = '{}' WHERE ${OF_THREAD}`,
+  `UPDATE model_requests SET proposal = NULL WHERE turn IN (SELECT n FROM turns WHERE ${OF_THREAD})`,
   `DELETE FROM snapshots WHERE id IN (${SHOWN("IN")}) AND id NOT IN (${SHOWN("NOT IN")})`,
 ];
 

@@ -131,6 +131,7 @@ const MIGRATIONS: readonly (string | ((db: Database) => void))[] = [
    ALTER TABLE threads ADD COLUMN forgotten REAL;
    ALTER TABLE operations ADD COLUMN lease_steady REAL;
    ALTER TABLE operations ADD COLUMN acts_until REAL;
+   ALTER TABLE operations ADD COLUMN asked TEXT;
    ALTER TABLE operations ADD COLUMN seal TEXT;
    ALTER TABLE questions ADD COLUMN destination TEXT;
    CREATE TABLE card (one INTEGER PRIMARY KEY CHECK (one = 1), id TEXT NOT NULL, seal TEXT, sends INTEGER NOT NULL);

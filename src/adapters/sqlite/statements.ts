@@ -40,7 +40,18 @@ export function statements(db: Database): Sql {
       return Number(find.one(...cells)?.n);
     };
   };
-  const thread = numbered("threads", ["key"]);
+  const threadOf = prepare("SELECT n FROM threads WHERE key = ?");
+  // A number that a thread had before stays its own: what still names it must not become another thread's.
+  const addThread = prepare(
+    `INSERT INTO threads (n, key) VALUES
+     (max((SELECT coalesce(max(n), 0) FROM threads), (SELECT coalesce(max(thread), 0) FROM turns)) + 1, ?)`,
+  );
+  const thread = ([key]: [Cell]): number => {
+    const known = threadOf.one(key);
+    if (known) return Number(known.n);
+    addThread.run(key);
+    return Number(threadOf.one(key)?.n);
+  };
   const turn = numbered("turns", ["thread", "turn_id"]);
   const owner = numbered("owners", ["body"]);
   const toolList = numbered("tool_lists", ["digest"], ["body"]);

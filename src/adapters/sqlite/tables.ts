@@ -172,7 +172,8 @@ function snapshotTables(sql: Sql): Pick<Tables, "addSnapshot" | "hasSnapshot" | 
   };
 }
 
-function requestTables(sql: Sql): Pick<Tables, "addModelRequest" | "modelRequests" | "proposal"> {
+function requestTables(sql: Sql): Pick<Tables, "addModelRequest" | "modelRequests" | "proposal" | "putProposal"> {
+  const putProposal = sql.prepare("UPDATE model_requests SET proposal = ? WHERE proposal_id = ?");
   const known = sql.prepare("SELECT 1 FROM model_requests WHERE request_id = ?");
   const add = sql.prepare(
     `INSERT INTO model_requests
@@ -214,6 +215,10 @@ function requestTables(sql: Sql): Pick<Tables, "addModelRequest" | "modelRequest
       (turnId === undefined ? ofThread.all(toCell(threadId)) : ofTurn.all(toCell(threadId), toCell(turnId))).map(
         toModelRequest,
       ),
+    putProposal: (proposal) => {
+      const { proposalId, threadId, turnId, snapshotId } = proposal;
+      putProposal.run(difference({ threadId, turnId, snapshotId, proposalId }, proposal), toCell(proposalId));
+    },
     proposal: (proposalId) => {
       const record = byProposal.one(toCell(proposalId));
       return record && toProposal(record);

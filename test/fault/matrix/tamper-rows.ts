@@ -130,7 +130,7 @@ export const TAMPER_ROWS: readonly Row[] = [
   {
     id: "F34",
     says: "the secret is another one that does not name the old one, after the effect",
-    cells: where("store_tampered, 1 dispatching"),
+    cells: where("secret_missing, 1 dispatching"),
     kills: true,
     run: rotated([]),
   },
