@@ -1,6 +1,7 @@
 // Which values of a configuration are secrets.
 
 import { describe, expect, it } from "vitest";
+import { createRedactor } from "../../src/observation/redact.js";
 import { load, ref } from "./support.js";
 
 const secrets = (value: unknown, env: Record<string, string> = {}) => load(JSON.stringify(value), env).config.secrets;
@@ -57,4 +58,88 @@ it("values shorter than 6 characters are not redacted (secrets-2)", () => {
 
 it("what every session has is no secret (secrets-3)", () => {
   expect(server({ command: "x", args: [`${ref("HOME")}/data`] }, { HOME: "/home/somebody" })).toEqual([]);
+});
+
+/** The arguments, and the value in them that is secret. */
+const HELD: [string[], string][] = [
+  [["--header", "Authorization: Bearer abc12345"], "abc12345"],
+  [["-H", "X-Tenant: tenant-17"], "tenant-17"],
+  [["--header=Authorization:Bearer abcdefgh"], "abcdefgh"],
+  [["--headers", "X-Api-Key:abcdefgh"], "abcdefgh"],
+  [["Authorization=Bearer abcdefgh"], "abcdefgh"],
+  [["-c", "npx remote --header 'Authorization: Bearer abcdefgh' --debug"], "abcdefgh"],
+  [["-c", "API_KEY=abc12345 npx server --verbose"], "abc12345"],
+  [["postgres://u:pass-word@h/db"], "pass-word"],
+  [["postgres://u:p%40s^word@h/db"], "p%40s^word"],
+  [["--dsn=postgres://u:pass/word@h/db"], "pass/word"],
+  [["mongodb://u:pass-word@h1:27017,h2:27017/db"], "pass-word"],
+  [["jdbc:postgresql://h/db?user=u&password=pass-word"], "pass-word"],
+  [["https://example.org/mcp?x=1&access_token=a%2Fb1234"], "a%2Fb1234"],
+  [["https://abcd1234@example.org/repo.git"], "abcd1234"],
+  [["Server=db;User Id=me;Password=pass-word;Encrypt=true"], "pass-word"],
+  [["host=db password=pass-word user=me"], "pass-word"],
+  [["-e", "API_KEY=abcdefgh"], "abcdefgh"],
+  [["--env", "API_KEY=abcdefgh"], "abcdefgh"],
+  [["--env=API_KEY=abcdefgh"], "abcdefgh"],
+  [["-eAPI_KEY=abcdefgh"], "abcdefgh"],
+  [["API_KEY=abcdefgh"], "abcdefgh"],
+  [["--password", "two words"], "two words"],
+  [["--password=two;words"], "two;words"],
+  [["--pat", "abcdefgh"], "abcdefgh"],
+  [["AZURE_PAT=abcdefgh"], "abcdefgh"],
+  [['{"Authorization":"Bearer abcdefgh","Notion-Version":"2022-06-28"}'], "abcdefgh"],
+  ...[
+    "sk-proj-abcdefgh12345678",
+    "ghp_abcdefghijklmnop1234",
+    "gho_abcdefghijklmnop1234",
+    "github_pat_11ABCDEFG0abcdefghij",
+    "xoxb-1234567890-abcdef",
+    "AKIAIOSFODNN7EXAMPLE",
+    "glpat-abcdefghij1234567890",
+    "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl",
+  ].flatMap((token): [string[], string][] => [
+    [[token], token],
+    [[`run:${token}, then stop`], token],
+  ]),
+];
+
+describe("secrets inside of an argument or a variable (secrets-1)", () => {
+  it.each(HELD)("%j", (args, secret) => {
+    const redact = createRedactor(server({ command: "x", args }));
+    expect(args.map(redact).join(" ")).not.toContain(secret);
+    expect(redact(`<${secret}>`)).toBe("<[redacted]>"); // also where a server says it alone
+  });
+
+  it.each(HELD.filter(([args]) => args.length === 1))(
+    "the same as the value of a variable: %j",
+    ([arg = ""], secret) => {
+      expect(createRedactor(server({ command: "x", env: { SETTING: arg } }))(`<${secret}>`)).toBe("<[redacted]>");
+    },
+  );
+
+  it.each([
+    [["--mode", "monkey"]],
+    [["--path", "folder", "--pattern", "abcdefgh", "--compat", "abcdefgh"]],
+    [["--header", "Accept: application/json", "-H", "X-Mode: enabled"]],
+    [["--auth", "bearer", "--token", "$API_TOKEN", "-e", "API_KEY", "-e", "MAX_TOKENS=100000"]],
+    [
+      [
+        "--token-file",
+        "abcdefgh",
+        "--secret",
+        "/run/secrets/token",
+        "--credential=./creds.json",
+        "--key=C:\\keys\\one",
+      ],
+    ],
+    [["postgres://user@database/name", "postgres://postgres:postgres@localhost/name"]],
+    [["https://registry.example.org:8080/@scope/package@1.2.3?page=longer", "git@github.com:owner/repository.git"]],
+    [["ghcr.io/owner/auth:latest", "my-secret:v1.2.34", "@scope/mcp-server-token", "npm:package@1.2.3"]],
+    [["sk-learn-something-quite-long", "task-0123456789abcdef01", "ghp_short", "AKIANOTLONG", "eyJust.a.sentence"]],
+    [["Please ask for the key: somebody has it", "basic authentication", "-c", "echo done && exit"]],
+    [["550e8400-e29b-41d4-a716-446655440000", "abcdef0123456789abcdef0123456789"]],
+  ])("not %j (secrets-2)", (args) => {
+    expect(server({ command: "x", args })).toEqual([]);
+    expect(server({ command: "x", env: { SETTING: args.join(" ").replace(/--?\w.*/s, "") } })).toEqual([]);
+  });
 });

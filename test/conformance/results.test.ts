@@ -8,7 +8,16 @@ import { createSqliteResults } from "../../src/adapters/sqlite/results.js";
 import { resultsSuite } from "./results.js";
 
 resultsSuite("memory results", createMemoryResults);
-resultsSuite("SQLite results", () => createSqliteResults(new Database(":memory:")));
+
+let db: Database.Database;
+resultsSuite(
+  "SQLite results",
+  () => {
+    db = new Database(":memory:");
+    return createSqliteResults(db);
+  },
+  (coding, body) => db.prepare("UPDATE bodies SET coding = ?, body = ?").run(coding, body),
+);
 
 describe("SQLite results on disk", () => {
   it("keeps equal bodies once, compressed, and gives them back after a restart (results-1)", async () => {

@@ -1,10 +1,14 @@
-// What every result store adapter must do: results-1 and results-2.
+// What every result store adapter must do: results-1, results-2 and, where it can be edited, results-3.
 
+import { gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { ResultStore } from "../../src/observation/results.js";
 
-export function resultsSuite(name: string, make: () => ResultStore | Promise<ResultStore>): void {
+/** Puts this in the place of every stored body, as another hand would. */
+export type EditBodies = (coding: string, body: Buffer) => unknown;
+
+export function resultsSuite(name: string, make: () => ResultStore | Promise<ResultStore>, edit?: EditBodies): void {
   describe(name, () => {
     it("gives back what was put, by its reference, with its size and digest", async () => {
       const results = await make();
@@ -40,6 +44,22 @@ export function resultsSuite(name: string, make: () => ResultStore | Promise<Res
       expect(await results.read("t2", other.ref)).toBe("the same");
       const again = await results.put("t1", "its own");
       expect(await results.read("t1", again.ref)).toBe("its own");
+    });
+
+    it.skipIf(edit === undefined).each([
+      ["another text", "utf8", Buffer.from("transferred: 9")],
+      ["nothing", "utf8", Buffer.alloc(0)],
+      ["another text, compressed", "gzip", gzipSync("transferred: 9")],
+      ["what does not decompress", "gzip", Buffer.from("transferred: 1")],
+    ])("does not show a body that was replaced by %s (results-3)", async (_, coding, body) => {
+      const results = await make();
+      const { ref } = await results.put("t1", "transferred: 1");
+      await edit?.(coding, body);
+      await expect(results.read("t1", ref)).rejects.toMatchObject({
+        code: "store_failed",
+        message: `the stored result ${ref} is not what toolgate recorded: its body was changed in the store`,
+      });
+      expect(await results.read("t2", ref)).toBeUndefined();
     });
 
     it("gives the same reference each time for the same body", async () => {

@@ -48,3 +48,18 @@ test.each([
   const unnamed = ["plain-token", "other-token"].map((TOKEN) => of(server, { env: { TOKEN } })("bank")?.digest);
   expect(sameDestination(unnamed[0], unnamed[1])).toBe(false);
 });
+
+test("no secret in the arguments of a program is shown to a person (destination-1)", () => {
+  const args = [
+    ...["-e", "API_KEY=secret-one", "--env=DB=postgres://me:secret-two@db/x", "--pat", "secret-three"],
+    ...[
+      "--header",
+      "Authorization: Bearer secret-four",
+      "https://x.org/?token=secret-five",
+      "ghp_0123456789abcdefghij",
+    ],
+  ];
+  expect(of({ command: "docker", args })("bank")?.text).toBe(
+    'runs `docker -e API_KEY=[redacted] --env=DB=postgres://me:[redacted]@db/x --pat [redacted] --header "Authorization: [redacted]" https://x.org/?token=[redacted] [redacted]`',
+  );
+});

@@ -4,7 +4,9 @@ import { postgresWorlds } from "./worlds.js";
 
 const postgres = postgresWorlds();
 
-resultsSuite("Postgres results", postgres.results);
+resultsSuite("Postgres results", postgres.results, (coding, body) =>
+  postgres.connection().query("UPDATE toolgate_bodies SET coding = $1, body = $2", [coding, body]),
+);
 
 describe("Postgres results", () => {
   it("keeps equal bodies once, compressed (results-1)", async () => {

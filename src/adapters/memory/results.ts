@@ -1,7 +1,7 @@
-// Results in memory: for tests and for hosts that say they want nothing kept. (results-1, results-2)
+// Results in memory: for tests and for hosts that say they want nothing kept. (results-1, results-2, results-3)
 
 import type { ResultRef } from "../../contracts/index.js";
-import { referenceTo } from "../../observation/reference.js";
+import { bodyOf, referenceTo } from "../../observation/reference.js";
 import type { ResultStore } from "../../observation/results.js";
 
 export function createMemoryResults(): ResultStore {
@@ -17,7 +17,8 @@ export function createMemoryResults(): ResultStore {
     },
     read: async (threadId, ref) => {
       const found = references.get(ref);
-      return found?.threadId === threadId ? bodies.get(found.sha256)?.toString("utf8") : undefined;
+      const body = found?.threadId === threadId ? bodies.get(found.sha256) : undefined;
+      return body && bodyOf(threadId, ref, () => body);
     },
     forget: async (threadId) => {
       for (const [ref, found] of references) if (found.threadId === threadId) references.delete(ref);

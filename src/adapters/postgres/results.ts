@@ -1,4 +1,4 @@
-// Results in Postgres. (results-1, results-2)
+// Results in Postgres. (results-1, results-2, results-3)
 //
 // Equal bodies are kept once, however many threads got them, and compressed where that saves room. A lone surrogate has
 // no UTF-8 and comes back as U+FFFD; observation takes them out before.
@@ -6,7 +6,7 @@
 import { promisify } from "node:util";
 import { gunzip, gzip } from "node:zlib";
 import type { ResultRef } from "../../contracts/index.js";
-import { referenceTo } from "../../observation/reference.js";
+import { bodyOf, referenceTo } from "../../observation/reference.js";
 import type { ResultStore } from "../../observation/results.js";
 import type { Connection } from "./connection.js";
 import { key } from "./keys.js";
@@ -49,7 +49,7 @@ export function postgresResults(connection: Connection): ResultStore {
       const [found] = await connection.query(READ, [Buffer.from(ref, "hex"), key(threadId)]);
       if (!found) return undefined;
       const body = found.body as Buffer;
-      return (found.coding === "gzip" ? await expand(body) : body).toString("utf8");
+      return bodyOf(threadId, ref, () => (found.coding === "gzip" ? expand(body) : body));
     },
   };
 }

@@ -1,4 +1,4 @@
-// Results in SQLite, in the ledger's file. (results-1, results-2)
+// Results in SQLite, in the ledger's file. (results-1, results-2, results-3)
 //
 // Equal bodies are kept once, however many threads got them, and compressed where that saves room. A lone surrogate has
 // no UTF-8 and comes back as U+FFFD; observation takes them out before.
@@ -8,7 +8,7 @@ import { gunzip, gzip } from "node:zlib";
 import type Database from "better-sqlite3";
 import type { ResultRef } from "../../contracts/index.js";
 import type { Survives } from "../../ledger/tables.js";
-import { referenceTo } from "../../observation/reference.js";
+import { bodyOf, referenceTo } from "../../observation/reference.js";
 import type { ResultStore } from "../../observation/results.js";
 import { committing } from "./commit.js";
 import { guarded } from "./failure.js";
@@ -63,7 +63,7 @@ export function createSqliteResults(db: Database.Database, survives: Survives = 
       if (!/^[0-9a-f]{32}$/.test(ref)) return undefined;
       const found = guarded(db.name, () => select.get(Buffer.from(ref, "hex"), threadId));
       if (!found) return undefined;
-      return (found.coding === "gzip" ? await expand(found.body) : found.body).toString("utf8");
+      return bodyOf(threadId, ref, () => (found.coding === "gzip" ? expand(found.body) : found.body));
     },
   };
 }
