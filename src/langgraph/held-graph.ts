@@ -18,6 +18,7 @@
 import {
   type BaseCheckpointSaver,
   EmptyInputError,
+  InvalidUpdateError,
   isCommand,
   type LangGraphRunnableConfig,
 } from "@langchain/langgraph";
@@ -142,7 +143,9 @@ export function held<G extends object>(
     override async bulkUpdateState(config: Options, supersteps: unknown) {
       const place = this.#placeOf(config);
       await takeForScope(ports.ledger, place);
-      return super.bulkUpdateState(looking(config, place), supersteps);
+      return super.bulkUpdateState(looking(config, place), supersteps).catch((error: unknown) => {
+        throw ofNoNode(error);
+      });
     }
 
     #placeOf(given: Options | undefined): Place {
@@ -183,6 +186,12 @@ function looking(config: Options, place: Place | undefined): Options {
 function isInside({ configurable = {} }: Options): boolean {
   const lent = configurable[LENT] as { readonly getTuple?: unknown } | undefined;
   return typeof configurable[INSIDE] === "function" || typeof lent?.getTuple === "function";
+}
+
+/** Where no node has run yet, LangGraph fails on its way to say that an update must name the node it is from. */
+function ofNoNode(error: unknown): unknown {
+  if (!(error instanceof TypeError)) return error;
+  return new InvalidUpdateError('the update cannot be told to come from any node: specify "asNode"');
 }
 
 /**
