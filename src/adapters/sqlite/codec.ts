@@ -4,6 +4,7 @@
 //   codec-1. A digest is 32 bytes. Text is TEXT when it is well formed; a lone surrogate, which UTF-8 cannot hold, is kept
 //            behind 33 zero bytes, so that it is never taken for a digest.
 //   codec-2. A verdict and a proposal keep what differs from the row they stand in; everything else is read from there.
+//   codec-3. A cell of an operation or a question that toolgate cannot have written is `store_failed`, with the cell's name.
 
 import {
   actsUntilOf,
@@ -11,8 +12,10 @@ import {
   type OperationRow,
   type Outcome,
   type Owner,
+  oneLine,
   type SettledRow,
   sentAtOf,
+  ToolgateError,
   type Verdict,
 } from "../../contracts/index.js";
 import type { Question, SealedFacts } from "../../ledger/tables.js";
@@ -37,8 +40,71 @@ export function fromCell(cell: Cell | undefined): string {
 const optionalCell = (text: string | null | undefined): Cell =>
   text === null || text === undefined ? null : toCell(text);
 export const json = (value: unknown): Cell => (value === undefined || value === null ? null : JSON.stringify(value));
-const parse = (cell: Cell | undefined): unknown => JSON.parse(String(cell));
 const has = (cell: Cell | undefined): boolean => cell !== null && cell !== undefined;
+
+type Fits = (value: unknown) => boolean;
+const isText: Fits = (value) => typeof value === "string";
+const isNumber: Fits = Number.isFinite;
+/** What a Date can hold. */
+const isTime: Fits = (value) => isNumber(value) && Math.abs(value as number) <= 8.64e15;
+const isObject: Fits = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
+const isTexts: Fits = (value) => Array.isArray(value) && value.every(isText);
+const maybe =
+  (fits: Fits): Fits =>
+  (value) =>
+    value === undefined || fits(value);
+const shaped = (fields: Readonly<Record<string, Fits>>): Fits => {
+  const all = Object.entries(fields);
+  return (value) => isObject(value) && all.every(([name, fits]) => fits((value as Record<string, unknown>)[name]));
+};
+
+const isDecision = shaped({ kind: isText, rules: isTexts, reason: isText });
+const isOwner = shaped({ machine: isText, pid: isNumber, started: isText, instance: isText });
+const isResult = shaped({ ref: isText, bytes: isNumber, sha256: isText });
+const isResolution = shaped({ type: isText, by: isText, at: isTime, note: maybe(isText) });
+const isReadBack = shaped({ tool: isText, found: isText, detail: isText, at: isTime });
+const isEvidence = shaped({ how: isText, detail: maybe(isText), readBack: maybe(isReadBack) });
+const isSaid = shaped({ by: isText, message: isText, evidence: maybe(isEvidence) });
+const isDestination = shaped({ text: isText, digest: isText, moved: isNumber });
+const isVerdict = shaped({
+  ...Object.fromEntries(["approvalId", "operationId", "threadId", "scope"].map((name) => [name, isText])),
+  ...Object.fromEntries(["argumentsDigest", "toolDigest", "type", "approver", "mac"].map((name) => [name, isText])),
+  ...{ at: isTime, expiresAt: isTime, injects: maybe(isTexts), destination: maybe(isText), message: maybe(isText) },
+});
+
+/** What a cell holds: a number or text as it is, or JSON. Throws `store_failed` where it does not fit. (codec-3) */
+function plain<T>(record: Record_, name: string, fits: Fits): T {
+  const value = record[name];
+  if (!fits(value)) throw notOurs(record, name);
+  return value as T;
+}
+
+function parsed<T>(record: Record_, name: string, fits: Fits): T {
+  let value: unknown;
+  try {
+    value = JSON.parse(String(record[name]));
+  } catch {} // it then fits nothing
+  if (!fits(value)) throw notOurs(record, name);
+  return value as T;
+}
+
+/** Cells of a question; every other one is its operation's, with which it is joined. */
+const OF_QUESTION: ReadonlySet<string> = new Set(
+  "why seen injects destination question_created_at expires_at made_elapsed verdict verdict_at answered_elapsed".split(
+    " ",
+  ),
+);
+
+function notOurs(record: Record_, name: string): ToolgateError {
+  const [noun, id] = OF_QUESTION.has(name) ? ["question", record.approval_id] : ["operation", record.id];
+  const what = `${noun} ${oneLine(fromCell(id), 80)}`;
+  return new ToolgateError(
+    "store_failed",
+    `the store holds something that toolgate did not write: ${what}, \`${name.replace(/^question_/, "")}\``,
+    "restore the store from a backup, or mend that row",
+    { data: { cell: name } },
+  );
+}
 
 /** The columns of an operation that may change. Threads, turns and owners are given as their numbers. */
 export function changingCells(row: OperationRow, owner: number | null): Record<string, Cell> {
@@ -93,47 +159,59 @@ export function identityCells(row: OperationRow, thread: number, turn: number): 
   };
 }
 
-/** An operation joined with `thread_id`, `turn_id` and `owner_body`. */
+/** An operation joined with `thread_id`, `turn_id` and `owner_body`. (codec-3) */
 export function toRow(record: Record_): OperationRow {
-  const operation: Operation = {
-    id: fromCell(record.id),
-    proposalId: fromCell(record.proposal_id),
-    index: Number(record.idx),
-    callId: fromCell(record.call_id),
-    alias: fromCell(record.alias),
-    server: has(record.server) ? fromCell(record.server) : null,
-    tool: has(record.tool) ? fromCell(record.tool) : null,
-    arguments: parse(record.arguments) as Operation["arguments"],
-    argumentsDigest: fromCell(record.arguments_digest),
-    effect: record.effect as Operation["effect"],
-    decision: has(record.decision) ? (parse(record.decision) as Operation["decision"]) : null,
-    ...(has(record.replaces) ? { replaces: fromCell(record.replaces) } : {}),
-  };
+  const { state } = record;
+  const inHand = state === "claimed" || state === "dispatching";
+  const settled = state === "settled";
+  const optional = (field: string, cell: string, fits: Fits, needed = false) =>
+    has(record[cell]) || needed ? { [field]: plain(record, cell, fits) } : undefined;
   return {
-    operation,
+    operation: toOperation(record),
     threadId: fromCell(record.thread_id),
     scope: fromCell(record.scope),
     turnId: fromCell(record.turn_id),
     toolDigest: has(record.tool_digest) ? fromCell(record.tool_digest) : null,
-    state: record.state as OperationRow["state"],
-    ...(has(record.status) ? { outcome: toOutcome(record) } : {}),
-    ...(has(record.result) ? { result: parse(record.result) as SettledRow["result"] } : {}),
-    ...(has(record.owner_body) ? { owner: parse(record.owner_body) as Owner } : {}),
-    ...(has(record.lease_until) ? { leaseUntil: Number(record.lease_until) } : {}),
-    ...(has(record.lease_steady) ? { leaseSteady: Number(record.lease_steady) } : {}),
-    ...(has(record.acts_until) ? { actsUntil: Number(record.acts_until) } : {}),
-    fence: Number(record.fence),
-    attempt: Number(record.attempt),
-    ...(has(record.seq) ? { seq: Number(record.seq) } : {}),
+    state: plain<OperationRow["state"]>(record, "state", (value) => STATES.has(value)),
+    ...(has(record.status) || settled ? { outcome: toOutcome(record) } : {}),
+    ...(has(record.result) ? { result: parsed<SettledRow["result"]>(record, "result", isResult) } : {}),
+    ...(has(record.owner_body) || inHand ? { owner: parsed<Owner>(record, "owner_body", isOwner) } : {}),
+    ...optional("leaseUntil", "lease_until", isTime, inHand),
+    ...optional("leaseSteady", "lease_steady", isTime),
+    ...optional("actsUntil", "acts_until", isTime),
+    fence: plain(record, "fence", isNumber),
+    attempt: plain(record, "attempt", isNumber),
+    ...optional("seq", "seq", isNumber),
     sent: record.sent === 1,
-    ...(has(record.sent_at) ? { sentAt: Number(record.sent_at) } : {}),
-    ...(has(record.settled_at) ? { settledAt: Number(record.settled_at) } : {}),
-    createdAt: Number(record.created_at),
+    ...optional("sentAt", "sent_at", isTime, state === "dispatching"),
+    ...optional("settledAt", "settled_at", isTime, settled),
+    createdAt: plain(record, "created_at", isTime),
     ...(has(record.replaced_by) ? { replacedBy: fromCell(record.replaced_by) } : {}),
-    ...(has(record.resolution) ? { resolution: parse(record.resolution) as SettledRow["resolution"] } : {}),
+    ...(has(record.resolution)
+      ? { resolution: parsed<SettledRow["resolution"]>(record, "resolution", isResolution) }
+      : {}),
     ...(has(record.asked) ? { asked: String(record.asked) } : {}),
     ...(has(record.seal) ? { seal: String(record.seal) } : {}),
   } as OperationRow; // the rules write no row whose columns do not fit its state
+}
+
+const STATES: ReadonlySet<unknown> = new Set(["proposed", "claimed", "dispatching", "settled"]);
+
+function toOperation(record: Record_): Operation {
+  return {
+    id: fromCell(record.id),
+    proposalId: fromCell(record.proposal_id),
+    index: plain(record, "idx", isNumber),
+    callId: fromCell(record.call_id),
+    alias: fromCell(record.alias),
+    server: has(record.server) ? fromCell(record.server) : null,
+    tool: has(record.tool) ? fromCell(record.tool) : null,
+    arguments: parsed(record, "arguments", isObject),
+    argumentsDigest: fromCell(record.arguments_digest),
+    effect: record.effect as Operation["effect"],
+    decision: has(record.decision) ? parsed(record, "decision", isDecision) : null,
+    ...(has(record.replaces) ? { replaces: fromCell(record.replaces) } : {}),
+  };
 }
 
 /** The cells of `SEAL_CELLS`, of a row of this thread. */
@@ -158,37 +236,41 @@ export function toSealedFacts(threadId: string, record: Record_): SealedFacts {
 }
 
 function toOutcome(record: Record_): Outcome {
-  const said = parse(record.outcome) as Omit<Outcome, "status" | "reason">;
-  return { status: record.status as Outcome["status"], reason: record.reason as Outcome["reason"], ...said };
+  const said = parsed<Omit<Outcome, "status" | "reason">>(record, "outcome", isSaid);
+  return { status: plain(record, "status", isText), reason: plain(record, "reason", isText), ...said };
 }
 
-/** A question joined with its operation's `id`, `thread_id`, `scope` and `arguments_digest`. */
+/** A question joined with its operation's `id`, `thread_id`, `scope` and `arguments_digest`. (codec-3) */
 export function toQuestion(record: Record_): Question {
-  const request = {
+  const request: Question["request"] = {
     approvalId: fromCell(record.approval_id),
     operationId: fromCell(record.operation_id),
     threadId: fromCell(record.thread_id),
     scope: fromCell(record.scope),
     argumentsDigest: fromCell(record.arguments_digest),
     toolDigest: fromCell(record.question_tool_digest),
-    why: parse(record.why) as string,
-    seen: parse(record.seen) as string[],
-    ...(has(record.injects) ? { injects: parse(record.injects) as string[] } : {}),
-    ...(has(record.destination)
-      ? { destination: parse(record.destination) as NonNullable<Question["request"]["destination"]> }
-      : {}),
-    createdAt: Number(record.question_created_at),
-    expiresAt: Number(record.expires_at),
+    why: parsed(record, "why", isText),
+    seen: parsed(record, "seen", isTexts),
+    ...(has(record.injects) ? { injects: parsed<string[]>(record, "injects", isTexts) } : {}),
+    ...(has(record.destination) ? { destination: parsed(record, "destination", isDestination) } : {}),
+    createdAt: plain(record, "question_created_at", isTime),
+    expiresAt: plain(record, "expires_at", isTime),
   };
   return {
     request,
-    madeElapsed: Number(record.made_elapsed),
-    ...(has(record.verdict) ? { verdict: restored(request, parse(record.verdict)) as Verdict } : {}),
+    madeElapsed: plain(record, "made_elapsed", isTime),
+    ...(has(record.verdict) ? { verdict: toVerdict(request, record) } : {}),
     ...(has(record.answered_elapsed)
-      ? { answered: { at: Number(record.verdict_at), elapsed: Number(record.answered_elapsed) } }
+      ? { answered: { at: plain(record, "verdict_at", isTime), elapsed: plain(record, "answered_elapsed", isTime) } }
       : {}),
     consumed: record.consumed === 1,
   };
+}
+
+function toVerdict(request: Question["request"], record: Record_): Verdict {
+  const verdict = restored(request, parsed(record, "verdict", isObject));
+  if (!isVerdict(verdict)) throw notOurs(record, "verdict");
+  return verdict as Verdict;
 }
 
 /** What a value says that its surroundings do not say already. (codec-2) */
