@@ -1,7 +1,7 @@
 // The reference to a body: made from its thread and its content, so that it is the same each time, differs between
 // threads, and tells one thread nothing of another's. (results-2)
 
-import { type ResultRef, sha256, ToolgateError } from "../contracts/index.js";
+import { type ResultRef, sha256, ToolgateError, threadOfKey } from "../contracts/index.js";
 
 /** Hex digits of a reference: 128 bits, short enough for a model to repeat. */
 const REF_CHARS = 32;
@@ -16,7 +16,8 @@ export async function bodyOf(threadId: string, ref: string, load: () => Buffer |
   let cause: unknown;
   try {
     const body = await load();
-    if (referenceTo(threadId, body).ref === ref) return body.toString("utf8");
+    const names = [threadId, threadOfKey(threadId)]; // a thread that moved to its scope keeps the references it had
+    if (names.some((name) => referenceTo(name, body).ref === ref)) return body.toString("utf8");
   } catch (error) {
     cause = error; // it does not decompress, or is no bytes at all
   }
