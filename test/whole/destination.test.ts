@@ -99,11 +99,15 @@ describe("a yes is for where the call goes (G4) (G9)", () => {
 
   // What the store of an older version holds: a question without a destination, and a sealed yes to it.
   test("a question that does not say where the call goes is asked anew, whatever was answered", async () => {
-    const one = await host(bank("one"));
-    const question = asked(await one.ask("go"));
+    const before = await host(bank("one"));
+    const question = asked(await before.ask("go"));
+    await before.toolgate.close();
     const store = new Database(join(b.folder(), "store", "toolgate.sqlite"));
-    expect(store.prepare("UPDATE questions SET destination = NULL").run().changes).toBe(1);
+    // As a version left it that knew neither destinations nor seals.
+    store.exec(`UPDATE questions SET destination = NULL; UPDATE operations SET asked = NULL, seal = NULL;
+      UPDATE threads SET head = NULL; UPDATE card SET seal = NULL`);
     store.close();
+    const one = await host(bank("one"));
     await one.toolgate.ledger.answer(question.approvalId, { type: "approve" });
     const again = await one.ask(undefined);
     expect([again.report.status, ...effects("one")]).toEqual(["awaiting_approval", 0]);

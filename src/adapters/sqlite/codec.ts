@@ -58,6 +58,8 @@ const shaped = (fields: Readonly<Record<string, Fits>>): Fits => {
   return (value) => isObject(value) && all.every(([name, fits]) => fits((value as Record<string, unknown>)[name]));
 };
 
+/** What a model gave as arguments may be anything; what is no object was refused. */
+const isJson: Fits = (value) => value !== undefined;
 const isDecision = shaped({ kind: isText, rules: isTexts, reason: isText });
 const isOwner = shaped({ machine: isText, pid: isNumber, started: isText, instance: isText });
 const isResult = shaped({ ref: isText, bytes: isNumber, sha256: isText });
@@ -206,7 +208,7 @@ function toOperation(record: Record_): Operation {
     alias: fromCell(record.alias),
     server: has(record.server) ? fromCell(record.server) : null,
     tool: has(record.tool) ? fromCell(record.tool) : null,
-    arguments: parsed(record, "arguments", isObject),
+    arguments: parsed(record, "arguments", isJson),
     argumentsDigest: fromCell(record.arguments_digest),
     effect: record.effect as Operation["effect"],
     decision: has(record.decision) ? parsed(record, "decision", isDecision) : null,
