@@ -18,7 +18,7 @@ import {
   threadOfKey,
 } from "../contracts/index.js";
 import type { AcceptResult, Mark, Marked } from "./port.js";
-import { added, NO_HEAD, problemOf, type Sealer, tampered } from "./seals.js";
+import { added, NO_HEAD, OTHER_SECRET, problemOf, type Sealer, tampered } from "./seals.js";
 import type { StoreCard, Tables } from "./tables.js";
 import { heldByOther, putSettled, type Transaction } from "./transaction.js";
 import { doubted, proposed } from "./transitions.js";
@@ -44,6 +44,9 @@ export function mustBeWhole({ tables, seals }: Transaction, key: string): void {
 export function mustBeCurrent(tx: Transaction, key: string, mark: Mark): void {
   const marked = mark.read(key);
   if (marked === undefined) return;
+  const text = tx.tables.head(key);
+  const head = text === undefined ? NO_HEAD : tx.seals?.sealer.openHead(key, text);
+  if (head === "other_secret") throw tampered(key, OTHER_SECRET); // nobody can tell how far it has come
   const known = standingOf(tx, key);
   if (marked.store !== known.store) throw storeTampered(`is not the one that its mark \`${mark.path}\` was made for`);
   if (marked.sends > known.sends) {
@@ -152,8 +155,10 @@ export function accept(
 function isDoubtful({ seals }: Transaction, row: OperationRow): boolean {
   if (row.operation.effect !== "write") return false;
   if (row.state !== "settled" || isRetriable(row)) return true; // it may have been put back to what it was
-  const known = row.seal === undefined || seals?.sealer.knows(row.seal) === true;
-  return seals !== undefined && known && !seals.sealer.holdsWhole(row);
+  if (seals === undefined || seals.sealer.holdsWhole(row)) return false;
+  // A seal of another secret proves nothing. That it happened keeps it from being sent again; anything else would not.
+  const other = row.seal !== undefined && !seals.sealer.knows(row.seal);
+  return !other || row.outcome.status !== "ok";
 }
 
 /** Calls that a proposal has and no row. Their arguments are known by their digest alone. (accept-1) */

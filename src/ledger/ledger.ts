@@ -35,7 +35,7 @@ export function createLedger(store: Store, deps: LedgerDeps): Ledger {
     ...threadMethods(store, transactions, deps),
     ...proposalMethods(transactions),
     ...rowMethods(transactions),
-    ...questionMethods(transactions),
+    ...questionMethods(transactions, deps.mark),
     ...callMethods(transactions, deps.mark),
     close: async () => {
       deps.mark?.close();
@@ -69,13 +69,14 @@ function threadMethods(
   return {
     enter: (threadId, owner, leaseMs, scope) =>
       write("kill", entering(threadId), (tx) => {
-        if (mark) mustBeCurrent(tx, threadId, mark);
-        return enter(tx, threadId, owner, leaseMs, scope);
+        const entered = enter(tx, threadId, owner, leaseMs, scope);
+        if (mark && entered.kind === "entered") mustBeCurrent(tx, threadId, mark);
+        return entered;
       }),
     verify: (threadId) =>
       read(entering(threadId), (tx) => {
-        if (mark) mustBeCurrent(tx, threadId, mark);
         mustBeWhole(tx, threadId);
+        if (mark) mustBeCurrent(tx, threadId, mark);
       }),
     accept: (threadId, said) => write("power-loss", accepting(threadId), (tx) => accept(tx, threadId, said, { mark })),
     acceptRestored: async (said) => {
@@ -163,10 +164,15 @@ function rowMethods({ read }: Transactions): Methods<"row" | "rows" | "operation
   };
 }
 
-function questionMethods({
-  read,
-  write,
-}: Transactions): Methods<"ask" | "asked" | "request" | "openRequests" | "answer"> {
+/** What a person says is not stored in a thread that was set back: it would hide that it was. */
+function currentOf(tx: Transaction, threadId: string | undefined, mark: Mark | undefined): void {
+  if (mark && threadId !== undefined) mustBeCurrent(tx, threadId, mark);
+}
+
+function questionMethods(
+  { read, write }: Transactions,
+  mark: Mark | undefined,
+): Methods<"ask" | "asked" | "request" | "openRequests" | "answer"> {
   return {
     ask: (requests, run) => write("power-loss", readSets.ask(requests), (tx) => ask(tx, requests, run)),
     asked: (operationIds) => read(readSets.operations(operationIds), (tx) => asked(tx, operationIds)),
@@ -177,7 +183,12 @@ function questionMethods({
       }),
     openRequests: (threadId, options) =>
       read(readSets.questions(threadId), (tx) => openRequests(tx, threadId, options?.answered)),
-    answer: (answers) => write("power-loss", readSets.answer(answers), (tx) => answer(tx, answers)),
+    answer: (answers) =>
+      write("power-loss", readSets.answer(answers, mark !== undefined), (tx) => {
+        for (const { verdict } of answers)
+          currentOf(tx, tx.tables.question(verdict.approvalId)?.request.threadId, mark);
+        return answer(tx, answers);
+      }),
   };
 }
 
@@ -224,7 +235,10 @@ function callMethods(
     },
     unknowns: (threadId) => write("power-loss", readSets.open(threadId), (tx) => unknowns(tx, threadId)),
     resolve: (operationId, type, said) =>
-      write("power-loss", readSets.operation(operationId), (tx) => resolve(tx, operationId, type, said)),
+      write("power-loss", readSets.settling(operationId, mark !== undefined), (tx) => {
+        currentOf(tx, tx.tables.row(operationId)?.threadId, mark);
+        return resolve(tx, operationId, type, said);
+      }),
   };
 }
 

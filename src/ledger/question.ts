@@ -16,7 +16,7 @@ import {
   type Verdict,
 } from "../contracts/index.js";
 import type { Answered, AnswerResult, Asked, NewRequest } from "./port.js";
-import { askedOf, tampered } from "./seals.js";
+import { askedOf, unbelieved } from "./seals.js";
 import type { Question } from "./tables.js";
 import {
   asAsked,
@@ -110,7 +110,7 @@ function isAsSealed({ seals }: Transaction, row: OperationRow, question: Questio
 }
 
 function mustBeShownAsSealed(tx: Transaction, row: OperationRow, question: Question): void {
-  if (!isAsSealed(tx, row, question)) throw tampered(row.threadId, `operation \`${row.operation.id}\` was changed`);
+  if (tx.seals && !isAsSealed(tx, row, question)) throw unbelieved(tx.seals.sealer, row);
 }
 
 export function answer(tx: Transaction, answers: readonly Answered[]): AnswerResult[] {

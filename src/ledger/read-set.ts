@@ -35,6 +35,9 @@ export const wholeThread =
 export const operation =
   (operationId: Digest): Reads =>
   () => ({ operations: [operationId] });
+export const settling =
+  (operationId: Digest, marked: boolean): Reads =>
+  () => ({ operations: [operationId], ...(marked ? { card: true } : {}) });
 export const operations =
   (operationIds: readonly Digest[]): Reads =>
   () => ({ operations: operationIds });
@@ -105,8 +108,9 @@ export const ask =
   });
 
 export const answer =
-  (answers: readonly Answered[]): Reads =>
+  (answers: readonly Answered[], marked: boolean): Reads =>
   () => ({
+    ...(marked ? { card: true } : {}),
     approvals: answers.map(({ verdict }) => verdict.approvalId),
     operations: answers.flatMap(({ edit }) => (edit ? [edit.request.operation.id] : [])),
   });

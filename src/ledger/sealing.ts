@@ -6,7 +6,17 @@
 //   sealing-5. Where the host has no secret that outlives it, nothing is sealed, and nothing is called tampered.
 
 import type { OperationRow } from "../contracts/index.js";
-import { added, factsOf, type Head, NO_HEAD, removed, type Sealer, tampered, type Unsealed } from "./seals.js";
+import {
+  added,
+  factsOf,
+  type Head,
+  NO_HEAD,
+  removed,
+  type Sealer,
+  tampered,
+  type Unsealed,
+  unbelieved,
+} from "./seals.js";
 import type { Tables } from "./tables.js";
 
 /** Tables whose rows and threads are sealed as they are written, and what is to be done when the rule has ended. */
@@ -109,7 +119,7 @@ type Looking =
 function looking(tables: Tables, sealer: Sealer, rows: RowSeals, strict: boolean): Pick<Tables, Looking> {
   const one = (row: OperationRow | undefined): OperationRow | undefined => {
     if (row === undefined || rows.holdsWhole(row) || !strict) return row;
-    throw tampered(row.threadId, `operation \`${row.operation.id}\` was changed`);
+    throw unbelieved(sealer, row);
   };
   /** Rows that the rule may change, too. */
   const whole = <Row extends OperationRow>(found: Row[]): Row[] => {

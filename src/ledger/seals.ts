@@ -193,7 +193,7 @@ export function askedOf({ request }: Question): string {
 }
 
 /** Nobody can tell by such a seal whether something was changed. */
-const OTHER_SECRET = "it was sealed with a secret that this host does not have";
+export const OTHER_SECRET = "it was sealed with a secret that this host does not have";
 
 /** Why the rows of a thread and its head do not belong together; undefined where they do. (sealing-2) */
 export function problemOf(
@@ -216,6 +216,12 @@ export function problemOf(
     return `it has ${proposals} model responses with calls, and ${head.proposals} were recorded`;
   const sum = rows.reduce((total, { seal }) => added(total, seal ?? ""), 0n);
   return sum === head.sum ? undefined : "an operation stands as it stood earlier";
+}
+
+/** For a row that does not hold: what keeps this host from believing it. */
+export function unbelieved(sealer: Sealer, row: OperationRow): ToolgateError {
+  const other = row.seal !== undefined && !sealer.knows(row.seal);
+  return tampered(row.threadId, other ? OTHER_SECRET : `operation \`${row.operation.id}\` was changed`);
 }
 
 export function tampered(key: string, problem: string): ToolgateError {

@@ -16,7 +16,7 @@ import {
   type SettledRow,
 } from "../contracts/index.js";
 import type { Refusal, ResolveResult, Settlement } from "./port.js";
-import { tampered } from "./seals.js";
+import { unbelieved } from "./seals.js";
 import { isForeign, mustHold, putSettled, refuseForeign, sweepRows, type Transaction } from "./transaction.js";
 import {
   isUnbegun,
@@ -99,7 +99,7 @@ export function unknowns(tx: Transaction, threadId?: string): SettledRow[] {
   sweepRows(tx, threadId, false);
   const rows = tx.tables.unknownWrites(threadId);
   const changed = rows.find((row) => tx.seals && !tx.seals.sealer.holdsWhole(row) && row.seal !== undefined);
-  if (changed && threadId !== undefined) throw tampered(threadId, `operation \`${changed.operation.id}\` was changed`);
+  if (tx.seals && changed && threadId !== undefined) throw unbelieved(tx.seals.sealer, changed);
   return rows;
 }
 

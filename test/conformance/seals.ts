@@ -323,6 +323,25 @@ export function sealSuite(name: string, make: () => Tampered | Promise<Tampered>
       await expect(at.ledger.unknowns("t1")).rejects.toThrow("was changed");
     });
 
+    // A row whose seal was made to look like another secret's was taken as it stood, and its write was sent again.
+    it("does not believe a row that bears a seal of a secret it does not have, when a person accepts it (accept-1)", async () => {
+      for (const [status, becomes] of [
+        ["failed", "result_unknown (store_tampered) by host"],
+        ["ok", "ok (deadline) by host"],
+      ]) {
+        const at = await fresh();
+        await propose(at, [save]);
+        await run(at, save, UNKNOWN);
+        await edit(at, (row) => ({ ...row, outcome: { ...UNKNOWN, status }, seal: "1.00000000.x.y" }) as OperationRow);
+        await expect(enter(at.ledger)).rejects.toMatchObject({ code: "secret_missing" });
+        await expect(at.ledger.resolve(save.id, "happened", { by: "ann" })).rejects.toMatchObject({
+          code: "secret_missing",
+        });
+        await at.ledger.accept("t1", { by: "ann", note: "looked" });
+        expect(await stands(at, save)).toBe(becomes);
+      }
+    });
+
     it("finds nothing to accept in a thread that nobody changed", async () => {
       const at = await fresh();
       await propose(at, [save, next]);

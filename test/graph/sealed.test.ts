@@ -256,6 +256,34 @@ describe("a store that is set back as a whole", () => {
     expect([turn.report.status, effects()]).toEqual(["result_unknown", 1]);
   });
 
+  // A person's answers to a thread that was set back counted as changes, until the thread seemed to have come far enough.
+  test("nobody answers or settles anything in a thread that was set back; another secret is said to be another one", async () => {
+    b.onDisk();
+    const steps = [{ calls: ["a", "b", "c"].map((text) => deploy(text, text)) }, DONE];
+    const first = await start(steps, { store: store(), permissions: {} });
+    const question = await first.ask("deploy");
+    const ids = question.report.approvals.map((one) => one.approvalId);
+    const tables = ["threads", "operations", "questions", "checkpoints", "writes"];
+    byHand(...tables.map((name) => `CREATE TABLE old_${name} AS SELECT * FROM ${name}`));
+    await first.resume({ decisions: Object.fromEntries(ids.map((id) => [id, { type: "approve" }])) });
+    await first.toolgate.close();
+    expect(effects()).toBe(3);
+    byHand(...tables.flatMap((name) => [`DELETE FROM ${name}`, `INSERT INTO ${name} SELECT * FROM old_${name}`]));
+    const second = await start(steps, { store: store(), permissions: {} });
+    for (const [n, id] of ids.entries()) {
+      const edit = { type: "edit", arguments: { text: `other ${n}` } } as const;
+      await expect(second.toolgate.ledger.answer(id, edit)).rejects.toThrow("it was set back");
+    }
+    const other = await start(steps, {
+      store: store(),
+      permissions: {},
+      approvals: { secret: "another-secret-that-is-long-enough-too" },
+    });
+    await expect(other.ask("deploy")).rejects.toMatchObject({ code: "secret_missing" });
+    await expect(other.toolgate.ledger.requests("t1")).rejects.toMatchObject({ code: "secret_missing" });
+    expect(effects()).toBe(3);
+  });
+
   test("a store whose seals were all taken away is not taken for one of an earlier version", async () => {
     b.onDisk();
     const first = await start([{ calls: [deploy("a", "c1")] }, DONE], { store: store(), lost: true });

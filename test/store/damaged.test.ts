@@ -114,7 +114,7 @@ function usable(found: unknown): unknown {
 test.each([
   ["questions", "seen", "0", "request", "question approval-"],
   ["questions", "verdict", "{}", "request", "question approval-"],
-  ["questions", "created_at", 9e15, "openRequests", "question approval-"],
+  ["questions", "created_at", 9e15, "request", "question approval-"],
   ["operations", "outcome", "[]", "operations", `operation ${done.id}`],
   ["operations", "settled_at", null, "unknowns", `operation ${unsure.id}`],
   ["operations", "decision", '{"kind":"ask","rules":0,"reason":""}', "operations", `operation ${open.id}`],
