@@ -136,6 +136,11 @@ export function isInHand(row: OperationRow): row is ClaimedRow | DispatchingRow 
   return row.state === "claimed" || row.state === "dispatching";
 }
 
+/** Somebody may have it in hand, or nobody knows what came of it. */
+export function isOpen(row: OperationRow): boolean {
+  return isInHand(row) || isUnknownWrite(row);
+}
+
 /** Reasons under which a host declared that a server's word is to be believed. */
 const VOUCHED: ReadonlySet<Outcome["reason"]> = new Set(["contract", "tool_error", "server", "read_back"]);
 

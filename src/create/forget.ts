@@ -10,8 +10,7 @@ import type { BaseCheckpointSaver } from "@langchain/langgraph";
 import {
   type Config,
   checkedThreadId,
-  isInHand,
-  isUnknownWrite,
+  isOpen,
   noThread,
   placesOf,
   scopeOfKey,
@@ -20,6 +19,7 @@ import {
   threadOfKey,
 } from "../contracts/index.js";
 import { isOurSaver, ourSaver } from "../langgraph/keyed-saver.js";
+import { overriding } from "../langgraph/overriding.js";
 import { type LeasePorts, takeThread } from "../langgraph/thread-lease.js";
 import type { Ledger } from "../ledger/port.js";
 import type { ResultStore } from "../observation/index.js";
@@ -63,7 +63,7 @@ async function forgetPlace(
   const lease = await takeThread(ports, { threadId: key, scope });
   try {
     const rows = await ports.ledger.operations(key);
-    if (rows.some((row) => isInHand(row) || isUnknownWrite(row))) throw unsettled(key);
+    if (rows.some(isOpen)) throw unsettled(key);
     await ports.results.forget(key);
     await deleteCheckpoints();
     const result = await ports.ledger.forget(key, lease.owner);
@@ -89,14 +89,7 @@ export function forgettingSaver(saver: BaseCheckpointSaver, scope: string, forge
     const named = threadOfKey(key) === key ? threadKey(scope, key) : key;
     return forget.thread(threadOfKey(named), scopeOfKey(named));
   };
-  const same = new Proxy(saver, {
-    get: (target, name) => {
-      if (name === "deleteThread") return deleteThread;
-      const value: unknown = Reflect.get(target, name, target);
-      return typeof value === "function" ? value.bind(target) : value;
-    },
-  });
-  return ourSaver(same);
+  return ourSaver(overriding(saver, { deleteThread }));
 }
 
 const HOUR_MS = 3_600_000;
@@ -138,7 +131,7 @@ export async function forgetWhatIsOver(
     if (stopped()) return;
     if (!speaksFor(scope)) continue;
     const [rows, open] = [await ledger.operations(key), await ledger.openRequests(key)];
-    if (open.length > 0 || rows.some((row) => isInHand(row) || isUnknownWrite(row))) continue;
+    if (open.length > 0 || rows.some(isOpen)) continue;
     await forget.at(key, scope).catch(() => undefined);
   }
 }

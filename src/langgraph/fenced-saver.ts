@@ -11,6 +11,7 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { BaseCheckpointSaver } from "@langchain/langgraph";
 import { underRun } from "../contracts/index.js";
+import { overriding } from "./overriding.js";
 import { type Lease, lapsed } from "./thread-lease.js";
 
 /** What one run saves. */
@@ -44,13 +45,7 @@ export function savesOf(threadId: string, lease: Lease, pause: () => Promise<voi
         },
         putWrites: (config, ...rest) => save(config, (named) => saver.putWrites(named, ...rest)),
       };
-      return new Proxy(saver, {
-        get(target, name) {
-          if (name === "put" || name === "putWrites") return saves[name];
-          const value: unknown = Reflect.get(target, name, target);
-          return typeof value === "function" ? value.bind(target) : value;
-        },
-      });
+      return overriding(saver, { ...saves });
     },
     isLast: (checkpointId) => checkpointId === last,
     end: async () => {

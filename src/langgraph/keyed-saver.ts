@@ -7,6 +7,7 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { BaseCheckpointSaver, CheckpointTuple } from "@langchain/langgraph-checkpoint";
 import { DEFAULT_SCOPE, threadKey, threadOfKey } from "../contracts/index.js";
+import { overriding } from "./overriding.js";
 
 const ours = new WeakSet<object>();
 
@@ -52,13 +53,7 @@ export function keyedSaver(saver: BaseCheckpointSaver, scope: string): BaseCheck
     getDeltaChannelHistory: ({ config, ...rest }) => saver.getDeltaChannelHistory({ ...rest, config: inside(config) }),
     isStored: (at) => (saver as BaseCheckpointSaver & Probing).isStored(inside(at)),
   };
-  return new Proxy(saver, {
-    get(target, name) {
-      const value: unknown = Reflect.get(target, name, target);
-      if (typeof value !== "function") return value;
-      return Object.hasOwn(ways, name) ? ways[name as keyof Keyed] : value.bind(target);
-    },
-  });
+  return overriding(saver, { ...ways });
 }
 
 function outside(tuple: CheckpointTuple): CheckpointTuple {

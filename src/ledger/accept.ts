@@ -18,7 +18,7 @@ import {
   threadOfKey,
 } from "../contracts/index.js";
 import type { AcceptResult, Mark, Marked } from "./port.js";
-import { added, NO_HEAD, OTHER_SECRET, problemOf, type Sealer, tampered } from "./seals.js";
+import { added, type Head, NO_HEAD, OTHER_SECRET, problemOf, type Sealer, tampered, type Unsealed } from "./seals.js";
 import type { StoreCard, Tables } from "./tables.js";
 import { heldByOther, putSettled, type Transaction } from "./transaction.js";
 import { doubted, proposed } from "./transitions.js";
@@ -44,9 +44,7 @@ export function mustBeWhole({ tables, seals }: Transaction, key: string): void {
 export function mustBeCurrent(tx: Transaction, key: string, mark: Mark): void {
   const marked = mark.read(key);
   if (marked === undefined) return;
-  const text = tx.tables.head(key);
-  const head = text === undefined ? NO_HEAD : tx.seals?.sealer.openHead(key, text);
-  if (head === "other_secret") throw tampered(key, OTHER_SECRET); // nobody can tell how far it has come
+  if (headOf(tx, key) === "other_secret") throw tampered(key, OTHER_SECRET); // nobody can tell how far it has come
   const known = standingOf(tx, key);
   if (marked.store !== known.store) throw storeTampered(`is not the one that its mark \`${mark.path}\` was made for`);
   if (marked.sends > known.sends) {
@@ -57,11 +55,15 @@ export function mustBeCurrent(tx: Transaction, key: string, mark: Mark): void {
 }
 
 /** How far a store and a thread of it have come. */
-export function standingOf({ tables, seals }: Transaction, key: string): Marked {
-  const { id, sends = 0 } = tables.card();
-  const text = tables.head(key);
-  const head = text === undefined ? NO_HEAD : seals?.sealer.openHead(key, text);
+export function standingOf(tx: Transaction, key: string): Marked {
+  const { id, sends = 0 } = tx.tables.card();
+  const head = headOf(tx, key);
   return { store: id, sends, changes: typeof head === "object" ? head.changes : 0 };
+}
+
+function headOf({ tables, seals }: Transaction, key: string): Head | Unsealed | undefined {
+  const text = tables.head(key);
+  return text === undefined ? NO_HEAD : seals?.sealer.openHead(key, text);
 }
 
 /** The same, with what the transaction itself changes. */

@@ -5,14 +5,7 @@
 //   forget-2. Of each operation a row stays with its digests, its state and its numbers, sealed like any other: the repeat
 //             guard, the branch guard and the thread's head go on holding.
 
-import {
-  isInHand,
-  isUnknownWrite,
-  type OperationRow,
-  type Owner,
-  rejected,
-  type SettledRow,
-} from "../contracts/index.js";
+import { isOpen, type OperationRow, type Owner, rejected, type SettledRow } from "../contracts/index.js";
 import type { ForgetResult } from "./port.js";
 import { mustHold, type Transaction } from "./transaction.js";
 import { settled } from "./transitions.js";
@@ -22,7 +15,7 @@ const FORGOTTEN = "its contents were forgotten";
 /** What keeps a thread from being forgotten. (forget-1) */
 function unsettled(tx: Transaction, threadId: string, run: Owner): OperationRow[] {
   mustHold(tx, threadId, run);
-  return tx.tables.rowsOfThread(threadId).filter((row) => isInHand(row) || isUnknownWrite(row));
+  return tx.tables.rowsOfThread(threadId).filter(isOpen);
 }
 
 export function bury(tx: Transaction, threadId: string, run: Owner): ForgetResult {
