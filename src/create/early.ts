@@ -53,7 +53,7 @@ export function startedOf(pool: Servers, names: readonly string[]): Servers {
   pool.onEvent((event) => {
     const kept = untold.get(event.server);
     if (kept === undefined) tell(event);
-    else kept.push(event);
+    else if (event.kind !== "list_changed" || kept.at(-1)?.kind !== event.kind) kept.push(event); // said for ever, kept once
   });
   const starts = new Map<string, Promise<ConnectResult>>(names.map((name) => [name, pool.connect(name)]));
   return {

@@ -126,10 +126,19 @@ async function walk({ servers, limits }: ListingsDeps, connection: ServerConnect
       limits,
     );
     const moved = !connection.closed && servers.generation(connection.name) !== generation;
-    const settled = listed.ok && (listed.pages === 1 || isDeepStrictEqual(listed.tools, before));
+    const settled = listed.ok && (listed.pages === 1 || isSame(listed.tools, before));
     if (!moved || settled) return { listed, generation };
     before = listed.ok ? listed.tools : undefined;
     if (walks === WALKS) return { listed: { ok: false, problem: CHANGES } as const, generation };
+  }
+}
+
+/** Lists that are nested too deeply to be compared are not the same. */
+function isSame(tools: readonly unknown[], before: readonly unknown[] | undefined): boolean {
+  try {
+    return isDeepStrictEqual(tools, before);
+  } catch {
+    return false;
   }
 }
 

@@ -10,8 +10,8 @@ import { jsonBytes } from "../../src/adapters/mcp/measure.js";
 import { networkFailure } from "../../src/adapters/mcp/network.js";
 import { Observer } from "../../src/adapters/mcp/observed-transport.js";
 import { NothingSent, PendingRequest } from "../../src/adapters/mcp/pending-request.js";
+import { Rate } from "../../src/adapters/mcp/rate.js";
 import { Ring } from "../../src/adapters/mcp/ring.js";
-import { Starts } from "../../src/adapters/mcp/starts.js";
 import { TopLevel } from "../../src/adapters/mcp/toplevel.js";
 
 /** Cuts bytes at the given places. */
@@ -195,7 +195,7 @@ describe("an observed transport", () => {
         closed += 1;
       },
     };
-    const observer = new Observer({ onListChanged: () => {}, onClose: () => "gone" });
+    const observer = new Observer({ onListChanged: () => {}, onClose: () => "gone", onFlood: () => {} });
     observer.attach(transport, { posts: false });
     return { transport, observer, handed, sent, closed: () => closed };
   }
@@ -219,7 +219,7 @@ describe("an observed transport", () => {
     });
   });
 
-  test("the client is handed an empty answer, also by a handler that was set before (observe-2)", async () => {
+  test("the client is handed one empty answer, also by a handler that was set before (observe-2) (observe-5)", async () => {
     const { transport, observer, handed } = taken();
     const pending = new PendingRequest(1_000, () => true);
     await observer.run(pending, () => transport.send(request(1)));
@@ -227,7 +227,6 @@ describe("an observed transport", () => {
     transport.onmessage?.({ jsonrpc: "2.0", id: 1, result: { second: true } });
     expect(handed).toEqual([
       { jsonrpc: "2.0", id: 1, result: { resultType: "complete", content: [], tools: [] } },
-      { jsonrpc: "2.0", id: 1, result: { second: true } },
     ]);
     expect(facts(pending).response).toEqual({ error: { code: -32020, message: "again" } });
   });
@@ -244,7 +243,7 @@ describe("an observed transport", () => {
         id === 1 ? [{ result: { content: [] } }, 1] : [undefined, 0],
       );
       transport.onmessage?.({ jsonrpc: "2.0", id: "other", result: {} });
-      expect(handed.at(-1)).toMatchObject({ id: "other" });
+      expect(handed).toHaveLength(id === 1 ? 1 : 0);
     },
   );
 
@@ -371,9 +370,9 @@ describe("stderr", () => {
   });
 });
 
-test("starts are counted in a sliding window, and a refusal says how long to wait (pool-2)", () => {
+test("what is limited is counted in a sliding window, and a refusal says how long to wait (pool-2)", () => {
   let now = 0;
-  const starts = new Starts(() => now, 2, 1_000);
+  const starts = new Rate(() => now, 2, 1_000);
   expect(starts.take()).toEqual({ ok: true });
   now = 400;
   expect(starts.take()).toEqual({ ok: true });

@@ -17,6 +17,7 @@ import type {
   RawResponse,
   ServerConnection,
 } from "../../contracts/mcp-port.js";
+import { contain } from "../process/contain.js";
 import type { Observer } from "./observed-transport.js";
 import { PendingRequest, RefusedResend } from "./pending-request.js";
 import { messageOf, type Scrub } from "./problem.js";
@@ -72,7 +73,8 @@ export class McpConnection implements ServerConnection {
     }
     const cancellable = new AbortController().signal; // a list is a read: it may be cancelled at its deadline
     const { evidence } = this.#send(
-      new PendingRequest(maxBytes, () => true),
+      // A tool that is nested too deeply is withheld by itself: the rest of the list stands.
+      new PendingRequest(maxBytes, () => true, Number.POSITIVE_INFINITY),
       (signal) =>
         this.#parts.client.request({ method: "tools/list", params: cursor === undefined ? {} : { cursor } }, ANYTHING, {
           timeout: LONGEST_MS,
@@ -145,6 +147,7 @@ export class McpConnection implements ServerConnection {
       if (facts.how !== "deadline" || terms.keepListeningMs <= 0) return undefined;
       return listen(pending, terms.keepListeningMs, scrub);
     });
+    void late.then(() => observer.release(pending)); // observe-6
     this.#track(late, terms.signal === undefined);
     return { evidence, late };
   }
@@ -185,8 +188,9 @@ function firstEnd(pending: PendingRequest, terms: Terms): Promise<CallEvidence["
       terms.signal?.removeEventListener("abort", aborted);
       resolve(pending.end ?? how); // an answer that has come in by now counts
     };
-    const aborted = () => done("aborted");
-    const timer = setTimeout(() => done("deadline"), Math.min(terms.deadlineMs, LONGEST_MS));
+    const aborted = contain(() => done("aborted"));
+    const late = contain(() => done("deadline"));
+    const timer = setTimeout(late, Math.min(terms.deadlineMs, LONGEST_MS));
     terms.signal?.addEventListener("abort", aborted, { once: true });
     void pending.ended.then(() => done("error"));
   });

@@ -2,24 +2,28 @@
 //
 //   http-1. Redirects are never followed: a 307 would send the request again, and headers would reach another origin.
 //   http-2. One call makes one POST. A second one is refused.
-//   http-3. A body is read up to the limit of the requests that wait for it, whether it is JSON or an event stream.
+//   http-3. A body is read up to the limit of the requests that wait for it, whether it is JSON or an event stream. The SDK is
+//           handed no body that it would read to its end only to drop it.
 //   http-4. Status and network failures are recorded for the pending request whose POST this is, and for no other.
 //   http-5. Whether the request may be sent is asked when there is a connection for it, just before its first byte.
 
 import { isObject } from "../../contracts/index.js";
 import { refusesToken } from "./challenge.js";
 import { watchEvents } from "./event-stream.js";
+import { Gathered } from "./gathered.js";
 import { networkFailure } from "./network.js";
 import type { Observer } from "./observed-transport.js";
 import { DROPPED, NOT_PERMITTED, NothingSent, type PendingRequest, RefusedResend } from "./pending-request.js";
 import { messageOf } from "./problem.js";
 
-/** How much of an error page is read to find a JSON-RPC error in it. */
+/** How much is read of an error page, to find a JSON-RPC error in it, and of a body that answers nothing. */
 const ERROR_BODY_BYTES = 65_536;
 
 export interface HttpHooks {
   /** A request that belongs to no call failed: a handshake, a notification, a stream. Text for a problem, not redacted. */
   readonly onFailure: (text: string) => void;
+  /** Every answer comes by one stream, as on the older `sse` transport. No other stream holds any. */
+  readonly oneStream: boolean;
   /** A stream for server notifications ended: later notifications were missed. */
   readonly onStreamEnd: () => void;
 }
@@ -44,7 +48,8 @@ export function observedFetch(observer: Observer, hooks: HttpHooks): Fetch {
     const headers = new Headers(init?.headers);
     if (!response.ok) return failedAnswer(response, headers.has("mcp-session-id"), pending, observer, hooks);
     const kind = response.headers.get("content-type")?.split(";")[0]?.trim().toLowerCase();
-    if (response.body === null || (kind !== "text/event-stream" && kind !== "application/json")) return response;
+    if (response.body === null) return response;
+    if (method !== "GET" && !mayAnswer(kind, pending, init, hooks)) return withoutBody(response);
     if (kind === "application/json") return jsonAnswer(response, pending, observer, weAborted);
     const isNotificationStream = method === "GET" || headers.get("mcp-method") === "subscriptions/listen";
     return streamedAnswer(response, pending, observer, () => {
@@ -76,6 +81,25 @@ function once(init: RequestInit | undefined, pending: PendingRequest): RequestIn
     { highWaterMark: 0 },
   );
   return { ...init, headers, body, duplex: "half" } as RequestInit;
+}
+
+/** Whether the body of this response can hold an answer: to a call, or to a request that the SDK makes by itself. */
+function mayAnswer(
+  kind: string | undefined,
+  pending: PendingRequest | undefined,
+  init: RequestInit | undefined,
+  hooks: HttpHooks,
+): boolean {
+  if (kind !== "application/json" && (kind !== "text/event-stream" || hooks.oneStream)) return false;
+  if (pending !== undefined) return true;
+  const sent = typeof init?.body === "string" ? parsed(init.body) : undefined;
+  return isObject(sent) && sent["method"] !== undefined && sent["id"] !== undefined;
+}
+
+/** http-3 */
+async function withoutBody(response: Response): Promise<Response> {
+  await readBody(response.body, ERROR_BODY_BYTES).catch(() => {}); // so that the next request can use the connection
+  return new Response(null, { status: response.status, headers: withoutEncoding(response.headers) });
 }
 
 function failed(error: unknown, pending: PendingRequest | undefined, hooks: HttpHooks): void {
@@ -145,7 +169,7 @@ async function jsonAnswer(
   if (!Array.isArray(value)) pending?.lose("error", "the answer is not to this request"); // where it is, it has ended
   if (handed === DROPPED) throw new Error("an answer to no request");
   return new Response(handed === value ? text : JSON.stringify(handed), {
-    status: response.status,
+    status: 200, // the SDK takes no answer from a 202
     headers: withoutEncoding(response.headers),
   });
 }
@@ -170,7 +194,7 @@ function streamedAnswer(
       onEnd();
     },
   });
-  return new Response(body, { status: response.status, headers: withoutEncoding(response.headers) });
+  return new Response(body, { status: 200, headers: withoutEncoding(response.headers) });
 }
 
 interface Body {
@@ -181,17 +205,15 @@ interface Body {
 
 async function readBody(body: ReadableStream<Uint8Array> | null, limit: number): Promise<Body> {
   if (body === null) return { text: "", bytes: 0 };
-  const parts: Uint8Array[] = [];
-  let bytes = 0;
+  const read = new Gathered();
   const reader = body.getReader();
   for (;;) {
     const { done, value } = await reader.read();
-    if (done) return { text: new TextDecoder().decode(Buffer.concat(parts)), bytes };
-    bytes += value.byteLength;
-    parts.push(value);
-    if (bytes <= limit) continue;
+    if (done) return { text: new TextDecoder().decode(read.whole()), bytes: read.bytes };
+    read.add(value);
+    if (read.bytes <= limit) continue;
     await reader.cancel().catch(() => {});
-    return { text: undefined, bytes };
+    return { text: undefined, bytes: read.bytes };
   }
 }
 

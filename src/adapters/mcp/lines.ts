@@ -4,6 +4,7 @@
 //   lines-2. A line that is no JSON-RPC is skipped and counted. It does not end the connection, and nobody receives it.
 
 import { isObject } from "../../contracts/index.js";
+import { Gathered } from "./gathered.js";
 import { TopLevel } from "./toplevel.js";
 
 export interface LineHandlers {
@@ -16,7 +17,7 @@ export interface LineHandlers {
 
 export class LineReader {
   readonly #handlers: LineHandlers;
-  #parts: Buffer[] = [];
+  #line = new Gathered();
   #bytes = 0;
   /** Scans the present line when it is above the limit. */
   #scan: TopLevel | undefined;
@@ -42,16 +43,17 @@ export class LineReader {
     this.#bytes += part.length;
     if (this.#scan === undefined && this.#bytes > this.#handlers.limitBytes()) {
       this.#scan = new TopLevel();
-      for (const kept of this.#parts) this.#scan.push(kept);
-      this.#parts = [];
+      this.#scan.push(this.#line.whole());
+      this.#line = new Gathered();
     }
-    if (this.#scan === undefined) this.#parts.push(part);
+    if (this.#scan === undefined) this.#line.add(part);
     else this.#scan.push(part); // lines-1
   }
 
   #finish(): void {
-    const [parts, bytes, scan] = [this.#parts, this.#bytes, this.#scan];
-    this.#parts = [];
+    const [line, bytes, scan] = [this.#line, this.#bytes, this.#scan];
+    if (bytes === 0) return;
+    this.#line = new Gathered();
     this.#bytes = 0;
     this.#scan = undefined;
     if (scan !== undefined) {
@@ -60,7 +62,7 @@ export class LineReader {
       return;
     }
     // A whole line is decoded at once: no character is cut, and bytes that are no UTF-8 become U+FFFD.
-    const text = Buffer.concat(parts).toString("utf8").trim();
+    const text = line.whole().toString("utf8").trim();
     if (text === "") return;
     const message = parse(text);
     if (message === undefined)

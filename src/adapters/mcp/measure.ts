@@ -1,6 +1,12 @@
-// Measures untrusted JSON in bytes of its compact UTF-8 text.
+// Measures untrusted JSON: bytes of its compact UTF-8 text, and levels of nesting. Nothing here recurses.
 
 import { isObject } from "../../contracts/index.js";
+
+/**
+ * The deepest message that is handed on. `JSON.stringify`, `structuredClone` and the SDK's own code recurse, and overflow the
+ * stack at some thousands of levels.
+ */
+export const MAX_LEVELS = 512;
 
 /** Bytes of a parsed value's JSON. Also right for values nested too deeply for `JSON.stringify`. */
 export function jsonBytes(value: unknown): number {
@@ -9,6 +15,24 @@ export function jsonBytes(value: unknown): number {
   } catch {
     return walk(value);
   }
+}
+
+/** Whether a parsed value has containers within containers to more than `levels`. An object without any is one level. */
+export function deeperThan(levels: number, root: unknown): boolean {
+  let here = isContainer(root) ? [root] : [];
+  for (let depth = 1; here.length > 0; depth++) {
+    if (depth > levels) return true;
+    const below: object[] = [];
+    for (const container of here)
+      for (const value of Array.isArray(container) ? container : Object.values(container))
+        if (isContainer(value)) below.push(value);
+    here = below;
+  }
+  return false;
+}
+
+function isContainer(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
 }
 
 /** How many raw bytes are read for `maxBytes` of JSON: escapes and white space make the raw text longer. */

@@ -13,6 +13,7 @@ import {
   type Transport,
 } from "@modelcontextprotocol/client";
 import type { HttpServer, ServerConfig, StdioServer } from "../../contracts/index.js";
+import { contain } from "../process/contain.js";
 import { McpConnection } from "./connection.js";
 import { observedFetch } from "./http.js";
 import { Observer } from "./observed-transport.js";
@@ -24,6 +25,8 @@ const CLIENT = { name: "toolgate", version: "0.1.0" };
 const PROBE_MS = 10_000;
 /** How long the end of an HTTP session may take. */
 const GOODBYE_MS = 1_000;
+/** How long an HTTP stream that ended stays closed. */
+const REOPEN_MS = { least: 1_000, most: 60_000 };
 
 type Mode = "auto" | "modern" | "legacy";
 
@@ -78,13 +81,19 @@ class Attempt {
   readonly #transport: Transport;
   #connection: McpConnection | undefined;
   #failure: string | undefined;
+  /** Why we ended the connection, where the server gave a reason for it. */
+  #abandoned: string | undefined;
 
   constructor(name: string, config: ServerConfig, timeoutMs: number, hooks: OpenHooks) {
     this.#name = name;
     this.#config = config;
     this.#timeoutMs = timeoutMs;
     this.#hooks = hooks;
-    this.#observer = new Observer({ onListChanged: hooks.onListChanged, onClose: () => this.#lost() });
+    this.#observer = new Observer({
+      onListChanged: hooks.onListChanged,
+      onClose: () => this.#lost(),
+      onFlood: (reason) => this.#abandon(reason),
+    });
     this.#transport = config.type === "stdio" ? this.#stdio(config) : this.#http(config);
     this.#observer.attach(this.#transport, { posts: config.type !== "stdio" });
   }
@@ -94,6 +103,7 @@ class Attempt {
     return (
       this.#transport instanceof StdioTransport &&
       this.#transport.died &&
+      !this.#transport.abandoned &&
       this.#observer.lastMethod === "server/discover"
     );
   }
@@ -156,13 +166,14 @@ class Attempt {
         onFailure: (text) => {
           this.#failure = text;
         },
+        oneStream: config.type === "sse",
         onStreamEnd: () => this.#streamEnded(config),
       }),
       requestInit: { headers: config.headers },
     };
     return config.type === "sse"
       ? new SSEClientTransport(url, options)
-      : new StreamableHTTPClientTransport(url, options);
+      : new StreamableHTTPClientTransport(url, { ...options, reconnectionScheduler: reopenLater });
   }
 
   #streamEnded(config: HttpServer): void {
@@ -172,8 +183,16 @@ class Attempt {
     else this.#hooks.onListChanged();
   }
 
+  /** Ends the connection for what the server did. */
+  #abandon(reason: string): void {
+    this.#abandoned ??= reason;
+    if (this.#transport instanceof StdioTransport) this.#transport.abandon(reason);
+    else void this.#transport.close().catch(() => {});
+  }
+
   #lost(): string {
-    const reason = this.#transport instanceof StdioTransport ? this.#transport.account() : "the connection was closed";
+    const closed = this.#abandoned ?? "the connection was closed";
+    const reason = this.#transport instanceof StdioTransport ? this.#transport.account() : closed;
     if (this.#connection !== undefined) this.#hooks.onLost(this.#connection, reason);
     return reason;
   }
@@ -182,7 +201,7 @@ class Attempt {
     if (error instanceof ServerProblem) return error;
     if (this.#transport instanceof StdioTransport && this.#transport.died)
       return new ServerProblem(`it did not start: ${this.#transport.account()}`);
-    return new ServerProblem(this.#failure ?? messageOf(error));
+    return new ServerProblem(this.#abandoned ?? this.#failure ?? messageOf(error));
   }
 
   async #end(): Promise<void> {
@@ -192,13 +211,20 @@ class Attempt {
   }
 }
 
+/** A server says after how many milliseconds a stream of it is opened again. It may say 0, or more than a timer takes. */
+function reopenLater(reopen: () => void, askedMs: number): () => void {
+  const timer = setTimeout(contain(reopen), Math.min(Math.max(askedMs, REOPEN_MS.least), REOPEN_MS.most));
+  return () => clearTimeout(timer);
+}
+
 async function within<T>(ms: number, work: Promise<T>, closing?: AbortSignal): Promise<T> {
   work.catch(() => {}); // it may fail after the time is over, when nobody waits for it any more
   let timer: NodeJS.Timeout | undefined;
   let stop = () => {};
   const cut = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new ServerProblem(`it was not ready within ${ms} ms`)), ms);
-    stop = () => reject(new ServerProblem("toolgate is closing"));
+    const late = contain(() => reject(new ServerProblem(`it was not ready within ${ms} ms`)));
+    timer = setTimeout(late, ms);
+    stop = contain(() => reject(new ServerProblem("toolgate is closing")));
     if (closing?.aborted === true) stop();
     closing?.addEventListener("abort", stop, { once: true });
   });

@@ -4,17 +4,19 @@
 //   pool-2. Starts are bounded: at most `MAX_STARTS` of a server in `WINDOW_MS`, processes and HTTP handshakes alike.
 //   pool-3. The generation rises with every new connection, and whenever a list may have changed without our seeing it.
 //   pool-4. `close()` waits for writes that may still be answered, then ends everything. A second call does nothing more.
+//   pool-5. Listeners are told of changed lists `TOLD_CHANGES` times a second at most, however often a server says it.
 
 import type { ServerConfig } from "../../contracts/index.js";
 import type { ConnectResult, ServerConnection, Servers } from "../../contracts/mcp-port.js";
 import type { McpConnection } from "./connection.js";
 import { openConnection } from "./open-connection.js";
 import { createScrub, messageOf, type Scrub, ServerProblem } from "./problem.js";
-import { Starts } from "./starts.js";
+import { Rate } from "./rate.js";
 
 const CONNECT_TIMEOUT_MS = 30_000;
 const MAX_STARTS = 5;
 const WINDOW_MS = 30_000;
+const TOLD_CHANGES = 10;
 
 export interface McpDeps {
   /** Epoch milliseconds. */
@@ -37,7 +39,8 @@ export function createServers(configs: Readonly<Record<string, ServerConfig>>, d
 interface Slot {
   readonly config: ServerConfig;
   readonly scrub: Scrub;
-  readonly starts: Starts;
+  readonly starts: Rate;
+  readonly toldChanges: Rate;
   connection: McpConnection | undefined;
   attempt: Promise<ConnectResult> | undefined;
   generation: number;
@@ -67,7 +70,8 @@ class ServerPool implements Servers {
       this.#slots.set(name, {
         config,
         scrub: createScrub(deps.redact, folders),
-        starts: new Starts(deps.now, MAX_STARTS, WINDOW_MS),
+        starts: new Rate(deps.now, MAX_STARTS, WINDOW_MS),
+        toldChanges: new Rate(deps.now, TOLD_CHANGES, 1_000),
         connection: undefined,
         attempt: undefined,
         generation: 0,
@@ -159,6 +163,7 @@ class ServerPool implements Servers {
 
   #changed(name: string, slot: Slot, kind: "list_changed" | "connected", detail?: string): void {
     slot.generation += 1;
+    if (kind === "list_changed" && !slot.toldChanges.take().ok) return; // pool-5
     this.#emit(name, kind, detail);
   }
 

@@ -11,14 +11,16 @@
 //   stdio-5. One transport starts one process, also when `start()` is called twice at once.
 //   stdio-6. A process that cannot be started is reported by `start()` as a `ServerProblem`, and nothing is thrown later.
 //   stdio-7. A message that its reader cannot take is dropped, and `onerror` is told: an error thrown there would end this
-//            process.
+//            process. Where stdout itself cannot be read, the connection is ended.
 //   stdio-8. One message is written at a time. What has to wait for the one before it is asked for once more when its turn comes,
 //            just before its first byte: a server that reads nothing may keep it waiting for as long as it likes.
+//   stdio-9. What waits is bounded in messages and length. With one more the connection is ended, and nothing of it was sent.
 
 import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 import { getDefaultEnvironment } from "@modelcontextprotocol/client/stdio";
 import type { StdioServer } from "../../contracts/index.js";
+import { contain } from "../process/contain.js";
 import { type EndTimes, endGroup, guard } from "./group.js";
 import { LineReader } from "./lines.js";
 import { NOT_PERMITTED, NothingSent } from "./pending-request.js";
@@ -30,6 +32,9 @@ import { Ring } from "./ring.js";
 const DRAIN_MS = 200;
 /** Milliseconds that the sender of a failed write waits for the end of the process to be noticed. */
 const NOTICE_MS = 500;
+/** What may wait behind a message that the server does not read. */
+const WAITING_MESSAGES = 1_000;
+const WAITING_CHARS = 16_777_216;
 const END_TIMES: EndTimes = { eofMs: 1_000, termMs: 1_000 };
 
 export interface StdioHooks {
@@ -58,6 +63,10 @@ export class StdioTransport implements Transport {
   #ending: Promise<void> | undefined;
   #notice: () => void = () => {};
   #writing: Promise<unknown> | undefined;
+  /** Messages that are not written yet, and the length of their text. */
+  readonly #waiting = { messages: 0, chars: 0 };
+  /** Why we ended the connection, where the server gave a reason for it. */
+  #abandoned: string | undefined;
   readonly #noticed: Promise<void>;
 
   constructor(config: StdioServer, hooks: StdioHooks) {
@@ -90,12 +99,17 @@ export class StdioTransport implements Transport {
     return this.#died;
   }
 
-  /** How the process ended, and the last lines of its stderr. Not redacted. */
+  /** Whether we ended the connection for what the server did. */
+  get abandoned(): boolean {
+    return this.#abandoned !== undefined;
+  }
+
+  /** How the process ended, or why we ended it, and the last lines of its stderr. Not redacted. */
   account(): string {
     const lastLines = this.#ring.lastLines(3);
     const noise = this.#lines.skipped;
     return [
-      this.#exit ?? "the process closed its output",
+      this.#abandoned ?? this.#exit ?? "the process closed its output",
       ...(lastLines === "" ? [] : [`its last words: ${lastLines}`]),
       ...(noise === 0 ? [] : [`${noise} lines on its stdout were no JSON-RPC`]),
     ].join("; ");
@@ -109,7 +123,11 @@ export class StdioTransport implements Transport {
     const child = this.#spawn(env);
     const spawned = new Promise<void>((resolve, reject) => {
       child.once("spawn", resolve);
-      child.on("error", (error) => reject(this.#notStarted(error))); // for ever: an error without a listener is thrown
+      // It listens for ever: an error without a listener is thrown.
+      child.on(
+        "error",
+        contain((error: Error) => reject(this.#notStarted(error))),
+      );
     });
     if (isRunning(child)) {
       this.#child = child;
@@ -121,10 +139,15 @@ export class StdioTransport implements Transport {
   }
 
   async send(message: JSONRPCMessage): Promise<void> {
-    const write = () => this.#write(message);
+    const line = `${JSON.stringify(message)}\n`;
+    if (this.#writing !== undefined && this.#isFull(line))
+      throw new NothingSent("what waits for it to read is too much");
+    const write = () => this.#write(line);
     const written = this.#writing === undefined ? write() : this.#writing.then(write); // stdio-8
     this.#writing = written;
+    this.#waits(line, 1);
     const failure = await written;
+    this.#waits(line, -1);
     if (this.#writing === written) this.#writing = undefined;
     if (!failure) return;
     // A broken pipe is noticed before the end of the process that broke it. The sender is told once that end is known,
@@ -133,14 +156,33 @@ export class StdioTransport implements Transport {
     throw failure;
   }
 
+  /** Ends the connection for what the server did. The text says what, for a person. */
+  abandon(reason: string): void {
+    this.#abandoned ??= reason;
+    this.#announce();
+  }
+
+  #waits(line: string, count: 1 | -1): void {
+    this.#waiting.messages += count;
+    this.#waiting.chars += count * line.length;
+  }
+
+  /** stdio-9 */
+  #isFull(line: string): boolean {
+    const { messages, chars } = this.#waiting;
+    if (messages < WAITING_MESSAGES && chars + line.length <= WAITING_CHARS) return false;
+    this.abandon(`it reads nothing: ${messages} messages wait for it`);
+    return true;
+  }
+
   /** Never rejects. */
-  async #write(message: JSONRPCMessage): Promise<Error | null | undefined> {
+  async #write(line: string): Promise<Error | null | undefined> {
     const stdin = this.#child?.stdin;
     const gone = stdin === undefined || this.#closed || this.#exit !== undefined || !stdin.writable;
     if (gone) return new NothingSent("the process is gone");
     if (!this.#maySend()) return new NothingSent(NOT_PERMITTED);
     return new Promise((resolve) => {
-      stdin.write(`${JSON.stringify(message)}\n`, resolve);
+      stdin.write(line, resolve);
     });
   }
 
@@ -169,36 +211,44 @@ export class StdioTransport implements Transport {
   }
 
   /** stdio-7 */
-  #deliver(message: JSONRPCMessage): void {
-    try {
-      this.onmessage?.(message);
-    } catch (error) {
-      this.onerror?.(error as Error);
-    }
-  }
+  readonly #deliver = contain(
+    (message: JSONRPCMessage) => this.onmessage?.(message),
+    (error) => this.onerror?.(error as Error),
+  );
 
   #listen(child: RunningChild): void {
-    child.stdout.on("data", (chunk: Buffer) => {
-      if (!this.#closed) this.#lines.push(chunk); // stdio-3: a grandchild may hold the pipe and go on writing
-    });
-    child.stderr.on("data", (chunk: Buffer) => this.#ring.push(chunk)); // stdio-2
+    const unreadable = (error: unknown) => this.abandon(`its output could not be read: ${messageOf(error)}`); // stdio-7
+    const announce = contain(() => this.#announce());
+    // After the end the rest of the pipes is read until they close, or for a moment, because a grandchild may keep them open.
+    const announceSoon = () => void setTimeout(announce, DRAIN_MS).unref();
+    child.stdout.on(
+      "data",
+      contain((chunk: Buffer) => {
+        if (!this.#closed) this.#lines.push(chunk); // stdio-3: a grandchild may hold the pipe and go on writing
+      }, unreadable),
+    );
+    child.stderr.on(
+      "data",
+      contain((chunk: Buffer) => this.#ring.push(chunk)), // stdio-2
+    );
     // A pipe that breaks is followed by the end of the process or of its stdout. A failed write rejects its own `send`.
     for (const stream of [child.stdin, child.stdout, child.stderr]) stream.on("error", () => {});
-    // After the end the rest of the pipes is read until they close, or for a moment, because a grandchild may keep them open.
-    const announceSoon = () => setTimeout(() => this.#announce(), DRAIN_MS).unref();
-    child.stdout.once("end", announceSoon);
-    child.once("exit", (code, signal) => {
-      this.#exit = signal === null ? `the process ended with code ${code}` : `the process was ended by ${signal}`;
-      announceSoon();
-    });
-    child.once("close", () => this.#announce()); // stdio-3
+    child.stdout.once("end", contain(announceSoon));
+    child.once(
+      "exit",
+      contain((code: number | null, signal: string | null) => {
+        this.#exit = signal === null ? `the process ended with code ${code}` : `the process was ended by ${signal}`;
+        announceSoon();
+      }),
+    );
+    child.once("close", announce); // stdio-3
   }
 
   #announce(): void {
     if (this.#closed) return;
     this.#closed = true;
     this.#died = this.#ending === undefined;
-    this.onclose?.();
+    contain(() => this.onclose?.())();
     this.#notice();
     this.#ending ??= this.#end(); // ends the processes that it left running in its group
   }
@@ -208,7 +258,8 @@ export class StdioTransport implements Transport {
     if (child !== undefined) {
       child.stdin.end();
       const ended = await endGroup(child.pid, END_TIMES); // stdio-4
-      if (!ended) this.onerror?.(new Error(`a process of the group ${child.pid} is still there after SIGKILL`));
+      const left = new Error(`a process of the group ${child.pid} is still there after SIGKILL`);
+      if (!ended) contain(() => this.onerror?.(left))();
       for (const stream of [child.stdin, child.stdout, child.stderr]) stream.destroy();
     }
     this.#announce();
