@@ -1,8 +1,10 @@
 // Timers of this process, as the rooms ask for them.
 
+import { contain } from "../adapters/process/contain.js";
+
 /** Calls `tick` every so many milliseconds until the returned function is called. Does not keep the process alive. */
 export function every(ms: number, tick: () => void): () => void {
-  const timer = setInterval(tick, ms);
+  const timer = setInterval(contain(tick), ms);
   timer.unref();
   return () => clearInterval(timer);
 }

@@ -11,6 +11,8 @@
 //
 // Windows has no process groups: there only the server's own process is ended, and what it started lives on.
 
+import { contain } from "../process/contain.js";
+
 const POLL_MS = 20;
 /** Milliseconds that a group gets between SIGTERM and SIGKILL when this process exits without having ended it. */
 const EXIT_GRACE_MS = 200;
@@ -25,7 +27,7 @@ export function guard(leader: number): void {
   groups.add(leader);
   if (guarding) return;
   guarding = true;
-  process.on("exit", endAllNow);
+  process.on("exit", contain(endAllNow));
 }
 
 export interface EndTimes {

@@ -5,6 +5,7 @@
 //             loss.
 
 import { Worker } from "node:worker_threads";
+import { contain } from "../process/contain.js";
 
 /** How often a limit is waited for again while the machine is too busy for the process to have worked that long. */
 const PATIENCE = 3;
@@ -37,12 +38,22 @@ export function start(memoryMb: number): Thread {
     begun = resolve;
   });
   const thread: Thread = { worker, ready, compiled: new Set(), settle: begun };
-  worker.on("message", (message: Answer) => answered(thread, message));
-  worker.on("error", (error: NodeJS.ErrnoException) => {
-    const memory = error.code === "ERR_WORKER_OUT_OF_MEMORY";
-    lose(thread, memory ? "the check needed too much memory and was stopped" : `the checker failed: ${error.message}`);
-  });
-  worker.on("exit", () => lose(thread, "the checker ended without an answer"));
+  const failed = (error: unknown) => lose(thread, `the checker failed: ${(error as Error).message}`);
+  worker.on(
+    "message",
+    contain((message: Answer) => answered(thread, message), failed),
+  );
+  worker.on(
+    "error",
+    contain((error: NodeJS.ErrnoException) => {
+      if (error.code !== "ERR_WORKER_OUT_OF_MEMORY") return failed(error);
+      lose(thread, "the check needed too much memory and was stopped");
+    }),
+  );
+  worker.on(
+    "exit",
+    contain(() => lose(thread, "the checker ended without an answer")),
+  );
   return thread;
 }
 
@@ -56,14 +67,14 @@ export function askWorker(thread: Thread, job: object, limitMs: number): Promise
     if (thread.lost !== undefined) return resolve({ unusable: thread.lost });
     const begun = process.cpuUsage();
     let patience = PATIENCE;
-    const expire = () => {
+    const expire = contain(() => {
       if (thread.settle !== settle) return;
       const { user, system } = process.cpuUsage(begun);
       if ((user + system) / 1_000 < limitMs && patience-- > 0) timer = setTimeout(late, limitMs);
       else void stop(thread, `checking took over ${limitMs} ms and was stopped`);
-    };
+    });
     // Waits for one more turn of the event loop: when the process was busy, the answer may be there and not yet read.
-    const late = () => setImmediate(expire);
+    const late = contain(() => void setImmediate(expire));
     let timer = setTimeout(late, limitMs);
     const settle = (answer: Answer) => {
       clearTimeout(timer);
