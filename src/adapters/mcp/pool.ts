@@ -7,6 +7,7 @@
 
 import type { ServerConfig } from "../../contracts/index.js";
 import type { ConnectResult, ServerConnection, Servers } from "../../contracts/mcp-port.js";
+import { workingFolder } from "../process/working-folder.js";
 import type { McpConnection } from "./connection.js";
 import { openConnection } from "./open-connection.js";
 import { createScrub, messageOf, type Scrub, ServerProblem } from "./problem.js";
@@ -63,10 +64,10 @@ class ServerPool implements Servers {
     this.#deps = deps;
     this.names = Object.keys(configs);
     for (const [name, config] of Object.entries(configs)) {
-      const folders = [...(config.type === "stdio" ? [config.cwd] : []), process.cwd()];
+      const folders = [config.type === "stdio" ? config.cwd : undefined, workingFolder()];
       this.#slots.set(name, {
         config,
-        scrub: createScrub(deps.redact, folders),
+        scrub: createScrub(deps.redact, folders.filter((folder) => folder !== undefined)),
         starts: new Starts(deps.now, MAX_STARTS, WINDOW_MS),
         connection: undefined,
         attempt: undefined,
