@@ -67,7 +67,10 @@ class ServerPool implements Servers {
       const folders = [config.type === "stdio" ? config.cwd : undefined, workingFolder()];
       this.#slots.set(name, {
         config,
-        scrub: createScrub(deps.redact, folders.filter((folder) => folder !== undefined)),
+        scrub: createScrub(
+          deps.redact,
+          folders.filter((folder) => folder !== undefined),
+        ),
         starts: new Starts(deps.now, MAX_STARTS, WINDOW_MS),
         connection: undefined,
         attempt: undefined,
