@@ -78,7 +78,8 @@ export function tellFailure(
 /** Says that stdout did not take what was written. */
 export function tellOutputFailure(stderr: Output, error: Error): void {
   const { code } = error as NodeJS.ErrnoException;
-  const why = code === "EPIPE" ? "nobody reads it any more" : code === "ENOSPC" ? "there is no room left" : error.message;
+  const why =
+    code === "EPIPE" ? "nobody reads it any more" : code === "ENOSPC" ? "there is no room left" : error.message;
   const hint = "what was done is stored; `toolgate threads` and `toolgate approvals` show it";
   stderr.write(`toolgate: the output could not be written: ${oneLine(why, MESSAGE_CHARS)}\n  ${hint}\n`);
 }

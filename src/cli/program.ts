@@ -7,10 +7,10 @@
 //          single files of the contracts, because their index loads zod.
 
 import { Command, CommanderError } from "commander";
+import { mustHaveFolder } from "../adapters/process/working-folder.js";
 import type { AcceptOptions } from "./commands/accept.js";
 import type { ResolveOptions } from "./commands/answer.js";
 import type { RunOptions } from "./commands/run.js";
-import { mustHaveFolder } from "../adapters/process/working-folder.js";
 import { failureOf, Stopped, tellFailure, UsageError } from "./error-report.js";
 import { EXIT } from "./exit.js";
 import { type CommandResult, type Context, commandLine, DEFAULT_CONFIG, type Io, type Options } from "./io.js";
