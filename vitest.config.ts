@@ -16,6 +16,7 @@ const WHOLE = [
   "servers",
   "simulate/head",
   "simulate/mutants",
+  "store/log",
   "studio",
   "whole",
 ];

@@ -5,7 +5,7 @@
 
 import { ToolgateError } from "../contracts/errors.js";
 import { escapeHidden, oneLine } from "../contracts/text.js";
-import type { Context } from "./io.js";
+import type { Context, Output } from "./io.js";
 
 export interface Failure {
   /** An `ErrorCode`, or one of the command's own: `internal` (an error that toolgate does not know), `stopped` (by a signal). */
@@ -73,4 +73,13 @@ export function tellFailure(
 ): void {
   context.note(`toolgate: ${message}\n  ${hint}`);
   if (context.options.verbose && cause instanceof Error) context.note(escapeHidden(cause.stack ?? ""));
+}
+
+/** Says that stdout did not take what was written. */
+export function tellOutputFailure(stderr: Output, error: Error): void {
+  const { code } = error as NodeJS.ErrnoException;
+  const why =
+    code === "EPIPE" ? "nobody reads it any more" : code === "ENOSPC" ? "there is no room left" : error.message;
+  const hint = "what was done is stored; `toolgate threads` and `toolgate approvals` show it";
+  stderr.write(`toolgate: the output could not be written: ${oneLine(why, MESSAGE_CHARS)}\n  ${hint}\n`);
 }

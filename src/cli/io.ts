@@ -12,14 +12,14 @@ export interface Io {
   readonly stdout: Output;
   readonly stderr: Output;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** The folder that relative paths on the command line begin at. */
-  readonly cwd: string;
+  /** The folder that relative paths on the command line begin at; undefined where it was deleted. */
+  readonly cwd: string | undefined;
   /** Name of the user at the terminal. It is recorded with each answer. */
   readonly user: string;
   readonly version: string;
   /** A fresh id for a thread or a message. */
   readonly newId: () => string;
-  /** Aborted by the first Ctrl-C or SIGTERM. */
+  /** Aborted by the first signal that stops a run (signals-1). */
   readonly stop: AbortSignal;
 }
 
@@ -41,7 +41,8 @@ export interface CommandResult {
 }
 
 export interface Context {
-  readonly io: Io;
+  /** A command is only begun in a folder that is there. */
+  readonly io: Io & { readonly cwd: string };
   readonly options: Options;
   /** A line for the person at the terminal, on stderr. */
   readonly note: (line: string) => void;

@@ -7,6 +7,7 @@
 //          single files of the contracts, because their index loads zod.
 
 import { Command, CommanderError } from "commander";
+import { mustHaveFolder } from "../adapters/process/working-folder.js";
 import type { AcceptOptions } from "./commands/accept.js";
 import type { ResolveOptions } from "./commands/answer.js";
 import type { RunOptions } from "./commands/run.js";
@@ -22,6 +23,7 @@ export async function runCommand(argv: readonly string[], io: Io): Promise<numbe
   let context = contextOf(io, { json: asksForJson(argv), verbose: argv.includes("--verbose") });
   const program = build(io, help, async (options, command) => {
     context = contextOf(io, options);
+    mustHaveFolder(io.cwd);
     outcome = await command(context);
   });
   try {
@@ -41,7 +43,7 @@ function contextOf(io: Io, given: Partial<Options>): Context {
     json: given.json === true,
     verbose: given.verbose === true,
   };
-  return { io, options, note: (line) => void io.stderr.write(`${line}\n`) };
+  return { io: { ...io, cwd: io.cwd ?? "" }, options, note: (line) => void io.stderr.write(`${line}\n`) };
 }
 
 /** Whether --json is given, also when the rest of the command line cannot be read. (cli-1) */

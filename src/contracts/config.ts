@@ -197,6 +197,8 @@ export const StoreConfig = z.discriminatedUnion("kind", [
     url: z.string(),
     /** Names statements, so that each connection plans them once. Only without a pooler in transaction mode. */
     prepared: z.boolean().default(false),
+    /** Connections of this process at most, as in pg's `Pool`. */
+    max: positive.default(10),
     /** A file of this host by which it notices that a thread it sent writes for was set back. @default none */
     mark: z.string().optional(),
   }),

@@ -12,6 +12,7 @@ export * from "./operation.js";
 export * from "./outcome.js";
 export * from "./report-shapes.js";
 export * from "./row.js";
+export * from "./signal.js";
 export * from "./snapshot.js";
 export * from "./text.js";
 export * from "./thread-id.js";

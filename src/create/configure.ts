@@ -3,6 +3,7 @@
 import type { StructuredToolInterface } from "@langchain/core/tools";
 import { checkConfig } from "../adapters/config/findings.js";
 import { type Loaded, readConfig, resolveConfig } from "../adapters/config/load.js";
+import { mustHaveFolder, workingFolder } from "../adapters/process/working-folder.js";
 import type { LocalTool } from "../catalog/index.js";
 import { BUILT_INS, type Config, type Finding, type JsonObject, ToolgateError } from "../contracts/index.js";
 import { compilePolicy, compileSettings, type Policy, type Settings } from "../policy/index.js";
@@ -48,7 +49,7 @@ async function configOf({ config: given, model }: ToolgateOptions): Promise<Load
       ? await readConfig(given, process.env)
       : isResolved(given)
         ? { config: given, findings: [] }
-        : resolveConfig(given, { folder: process.cwd(), env: process.env });
+        : resolveConfig(given, { folder: mustHaveFolder(workingFolder()), env: process.env });
   const checked = checkConfig(loaded.config).filter(isForNow);
   const findings = [...loaded.findings, ...checked.filter(({ code }) => !(model && code === "model_missing"))];
   return { config: withOwnSecret(loaded.config), findings };

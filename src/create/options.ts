@@ -44,7 +44,7 @@ export interface Toolgate {
   readonly graph: ReturnType<typeof buildGraph>;
   readonly ledger: Records;
   readonly config: Config;
-  /** What is odd about the configuration, without having started anything. */
+  /** What is odd about the configuration, without having started anything. What becomes odd about the store later is added. */
   readonly findings: readonly Finding[];
   /** What the graph's nodes are given; for the command and the service. */
   readonly host: GraphPorts;

@@ -10,6 +10,9 @@ import { createMemoryLedger } from "../adapters/memory/ledger.js";
 import { fileMark } from "../adapters/process/mark.js";
 import { makeFolder } from "../adapters/sqlite/folder.js";
 import { createSqliteLedger, sqliteHolds } from "../adapters/sqlite/ledger.js";
+import { openPatiently } from "../adapters/sqlite/open.js";
+import { STEP_MS } from "../adapters/sqlite/patience.js";
+import { logOf, type OnFinding } from "../adapters/sqlite/wal.js";
 import { type Config, ToolgateError } from "../contracts/index.js";
 import type { Ledger, LedgerDeps } from "../ledger/port.js";
 import type { ResultStore } from "../observation/index.js";
@@ -46,7 +49,7 @@ export function guardsOf(config: Config): Pick<LedgerDeps, "seals" | "mark"> {
 }
 
 /** Throws `store_failed` and `store_version`. */
-export async function openStores(config: Config, deps: LedgerDeps, used: Used): Promise<Stores> {
+export async function openStores(config: Config, deps: LedgerDeps, used: Used, onFinding: OnFinding): Promise<Stores> {
   switch (config.store.kind) {
     case "memory": {
       const { createMemoryResults } = await import("../adapters/memory/results.js");
@@ -58,10 +61,11 @@ export async function openStores(config: Config, deps: LedgerDeps, used: Used): 
       };
     }
     case "sqlite":
-      return openSqlite(config.store.path, deps, used);
+      return openSqlite(config.store.path, deps, used, onFinding);
     case "postgres": {
       const { openPostgres } = await import("../adapters/postgres/open.js");
-      return openPostgres(config.store.url, deps, { fenced: used.ledger, prepared: config.store.prepared });
+      const { url, prepared, max } = config.store;
+      return openPostgres(url, deps, { fenced: used.ledger, prepared, max });
     }
   }
 }
@@ -73,7 +77,7 @@ export async function openLedger(config: Config, deps: LedgerDeps): Promise<Ledg
       return { ledger: createMemoryLedger(deps), checkpoints: memoryCheckpoints, close: async () => undefined };
     case "sqlite": {
       const db = openDatabase(config.store.path);
-      return closedOnFailure(db, () => ({
+      return closedOnFailure(db, async () => ({
         ledger: createSqliteLedger(db, deps),
         checkpoints: async () => (await import("../adapters/sqlite/checkpointer.js")).openCheckpointer(db),
         close: async () => void db.close(),
@@ -84,27 +88,30 @@ export async function openLedger(config: Config, deps: LedgerDeps): Promise<Ledg
   }
 }
 
-async function openSqlite(folder: string, deps: LedgerDeps, used: Used): Promise<Stores> {
+async function openSqlite(folder: string, deps: LedgerDeps, used: Used, onFinding: OnFinding): Promise<Stores> {
   const { openCheckpointer } = await import("../adapters/sqlite/checkpointer.js");
   const { createSqliteResults } = await import("../adapters/sqlite/results.js");
   const db = openDatabase(folder);
-  return closedOnFailure(db, () => ({
-    ledger: createSqliteLedger(db, deps, used.checkpointer ? "same file" : "elsewhere"),
-    results: createSqliteResults(db, used.ledger ? "kill" : "power-loss"),
-    checkpointer: openCheckpointer(db, used.ledger ? sqliteHolds(db) : undefined),
-    close: async () => void db.close(),
-  }));
+  return closedOnFailure(db, async () => {
+    logOf(db).onFinding = onFinding;
+    return {
+      ledger: createSqliteLedger(db, deps, used.checkpointer ? "same file" : "elsewhere"),
+      results: createSqliteResults(db, used.ledger ? "kill" : "power-loss"),
+      checkpointer: openCheckpointer(db, used.ledger ? sqliteHolds(db) : undefined),
+      close: async () => void db.close(),
+    };
+  });
 }
 
 /** The same connection and ledger as `openPostgres` makes. Nothing connects before the first use. */
 async function openPostgresLedger(
-  { url, prepared }: Extract<Config["store"], { kind: "postgres" }>,
+  { url, prepared, max }: Extract<Config["store"], { kind: "postgres" }>,
   deps: LedgerDeps,
 ): Promise<LedgerStore> {
   const { connect } = await import("../adapters/postgres/connection.js");
   const { postgresStore } = await import("../adapters/postgres/store.js");
   const { createLedger } = await import("../ledger/ledger.js");
-  const connection = connect(url, { prepared });
+  const connection = connect(url, { prepared, max });
   return {
     ledger: createLedger(postgresStore(connection, { clock: "database", now: deps.now }), deps),
     checkpoints: async () =>
@@ -125,7 +132,7 @@ function openDatabase(folder: string): Database.Database {
   const file = join(folder, "toolgate.sqlite");
   try {
     makeFolder(folder);
-    return new Database(file, { timeout: 5_000 });
+    return new Database(file, { timeout: STEP_MS });
   } catch (cause) {
     throw new ToolgateError(
       "store_failed",
@@ -136,9 +143,10 @@ function openDatabase(folder: string): Database.Database {
   }
 }
 
-function closedOnFailure<T>(db: Database.Database, open: () => T): T {
+async function closedOnFailure<T>(db: Database.Database, open: () => Promise<T>): Promise<T> {
   try {
-    return open();
+    await openPatiently(db);
+    return await open();
   } catch (error) {
     db.close();
     throw error;

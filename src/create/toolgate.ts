@@ -43,13 +43,14 @@ export async function createToolgate(options: ToolgateOptions): Promise<Toolgate
 /** The same, with servers that are reached in a way of the caller's. */
 export async function assembleToolgate(options: ToolgateOptions, openServers: OpenServers): Promise<Toolgate> {
   const configured = await configure(options);
+  const findings = [...configured.findings];
   const owners = createOwners(options.machine);
   const guards = guardsOf(configured.config);
   const deps = { now: options.now ?? Date.now, steady: steadyMs, liveness: owners.liveness, ...guards };
   const used = { ledger: options.ledger === undefined, checkpointer: options.checkpointer === undefined };
-  const stores = await openStores(configured.config, deps, used);
+  const stores = await openStores(configured.config, deps, used, (finding) => void findings.push(finding));
   try {
-    return connectRooms(options, configured, stores, owners, openServers);
+    return connectRooms(options, { ...configured, findings }, stores, owners, openServers);
   } catch (error) {
     await stores.close();
     throw error;

@@ -15,7 +15,14 @@
 //   call-order-7. What was marked `dispatching` longer ago than its time limit is not sent, by the clock of the boot. So a host
 //                 that was stopped in between sends nothing after others were told that it cannot act any more.
 
-import { type Digest, haltedOutcome, type Operation, type Outcome, type ResultRef } from "../contracts/index.js";
+import {
+  type Digest,
+  haltedOutcome,
+  type Operation,
+  type Outcome,
+  ownSignal,
+  type ResultRef,
+} from "../contracts/index.js";
 import type { Batch, BatchCall } from "../gate/batch.js";
 import type { Claim } from "../ledger/port.js";
 import { callEvent } from "./call-events.js";
@@ -143,7 +150,8 @@ async function callOne(
   run.tell(callEvent("sent", operation));
   const { since } = begun;
   const maySend = () => run.lease.valid() && ports.steady() - since < times.deadlineMs; // call-order-7
-  const call = dispatch.send(terms.effect === "read" ? run.signal : undefined, maySend); // call-order-2, call-order-5
+  const signal = terms.effect === "read" && run.signal ? ownSignal(run.signal) : undefined; // call-order-5
+  const call = dispatch.send(signal, maySend); // call-order-2
   const evidence = await call.evidence;
   const settled = await settle(ports, dispatch, evidence, { threadId: run.threadId, since });
   if (evidence.how === "deadline") {

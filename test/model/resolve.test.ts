@@ -21,6 +21,8 @@ function script(text: string): string {
   return `scripted:${path}`;
 }
 
+const CALL_TWICE = '{"name":"t","args":{"a":1,"a":2}}';
+const TWICE = `{"calls":[${CALL_TWICE}]}`;
 const ask = [new HumanMessage("hi")];
 
 describe("resolving a model", () => {
@@ -35,6 +37,45 @@ describe("resolving a model", () => {
     const message = await (await resolveModel(script(text))).invoke(ask);
     expect(message.invalid_tool_calls?.map((call) => call.args)).toEqual(['{"a": {"b": "}"}, "a":2}']);
     expect(message.tool_calls?.map((call) => call.args)).toEqual([{ x: 1 }]);
+  });
+
+  it.each([
+    ["no escape of JSON", '{"a":"\\q"}'],
+    ["a number too large for a double", '{"a":1e999}'],
+    ["a word that JSON does not have", '{"a":[nope, {"b":"]"}]}'],
+    ["nesting without end", `{"a":${"[".repeat(500)}${"]".repeat(500)}}`],
+  ])("makes an invalid call, with its text as it stands, of arguments with %s (script-1)", async (_, args) => {
+    const text = `[{"calls":[{"name":"t","args":${args}},{"name":"u","args":{"x":1}}]}]`;
+    const message = await (await resolveModel(script(text))).invoke(ask);
+    expect(message.invalid_tool_calls?.map((call) => call.args)).toEqual([args]);
+    expect(message.tool_calls?.map((call) => call.args)).toEqual([{ x: 1 }]);
+  });
+
+  // A script of 120 KB kept the process busy for minutes: the text was searched again from each quote of a string without end.
+  it.each([
+    ["a string without end, full of escaped quotes", `[{"say":"${'\\"'.repeat(450_000)}`, "refused"],
+    ["brackets without end behind arguments that name a key twice", `[${TWICE},${'[{"a":'.repeat(150_000)}`, "refused"],
+    [
+      "15,000 calls whose arguments name a key twice",
+      `[{"calls":[${`${CALL_TWICE},`.repeat(15_000)}${CALL_TWICE}]}]`,
+      "read",
+    ],
+    [
+      "arguments without end in each of 15,000 calls",
+      `[{"calls":[${'{"name":"t","args":{"a":1,"a":['.repeat(15_000)}`,
+      "refused",
+    ],
+  ])("reads %s in one pass (script-2)", async (_, text, told) => {
+    const path = script(text);
+    const before = process.cpuUsage();
+    expect(
+      await resolveModel(path).then(
+        () => "read",
+        () => "refused",
+      ),
+    ).toBe(told);
+    const { user, system } = process.cpuUsage(before);
+    expect((user + system) / 1_000).toBeLessThan(3_000); // processor time: quadratic, it is more than a minute
   });
 
   it.each([

@@ -9,6 +9,7 @@
 import { existsSync, statSync } from "node:fs";
 import type { Config, Finding, ServerConfig, StdioServer } from "../../contracts/index.js";
 import { commandKind, type FoundCommand, findCommand } from "../mcp/command.js";
+import { logFindings } from "../sqlite/wal.js";
 import { isAbout, urlProblem } from "./read-servers.js";
 import { contains, exposedBy } from "./roots.js";
 import type { Environment } from "./variables.js";
@@ -52,6 +53,7 @@ function storeFindings({ store }: Config): Finding[] {
           ? [error("store_path", `\`store.path\` is a file; name a folder: \`${store.path}\``)]
           : []),
         ...markFindings(store),
+        ...logFindings(store.path),
       ];
   }
 }

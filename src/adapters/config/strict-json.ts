@@ -31,6 +31,8 @@ export interface JsonOptions {
   readonly comments?: boolean;
   /** The value of a text of nothing but white space (and comments). Unset: such a text is refused. */
   readonly whenEmpty?: unknown;
+  /** Where an object that is refused is read as its text, if its brackets are closed. @default nowhere */
+  readonly rawAt?: (path: Path) => boolean;
 }
 
 /** Parses JSON; a byte order mark at the start is skipped. Never throws. */
@@ -55,17 +57,17 @@ function parse(text: string, options: JsonOptions, visit: Visit): ParsedJson {
     return { ok: true, value: new Reader(text, options, visit).document() };
   } catch (cause) {
     if (!(cause instanceof Refusal)) throw cause;
-    return { ok: false, problem: cause.message, ...positionOf(text, cause.offset) };
+    const problem = typeof cause.words === "string" ? cause.words : cause.words();
+    return { ok: false, problem, ...positionOf(text, cause.offset) };
   }
 }
 
-class Refusal extends Error {
+/** `words` are made when they are read: to count lines takes as long as to read the text up to there. */
+class Refusal {
   constructor(
-    message: string,
+    readonly words: string | (() => string),
     readonly offset: number,
-  ) {
-    super(message);
-  }
+  ) {}
 }
 
 const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
@@ -103,7 +105,7 @@ class Reader {
 
   private value(): unknown {
     const next = this.text[this.at];
-    if (next === "{") return this.object();
+    if (next === "{") return this.options.rawAt?.(this.path) ? this.objectOrText() : this.object();
     if (next === "[") return this.array();
     if (next === '"') return this.string();
     if (next === "-" || isDigit(next)) return this.number();
@@ -123,8 +125,11 @@ class Reader {
       const first = seen.get(key);
       // json-2
       if (first !== undefined) {
-        const { line } = positionOf(this.text, first);
-        throw new Refusal(`the key \`${oneLine(key, 60)}\` stands twice in one object, first at line ${line}`, start);
+        const line = () => positionOf(this.text, first).line;
+        throw new Refusal(
+          () => `the key \`${oneLine(key, 60)}\` stands twice in one object, first at line ${line()}`,
+          start,
+        );
       }
       if (key === "__proto__") throw new Refusal("a key named `__proto__` is not taken", start); // json-3
       seen.set(key, start);
@@ -138,6 +143,37 @@ class Reader {
       this.path.pop();
     });
     return value;
+  }
+
+  /** Reads the text at most twice, however it is refused. */
+  private objectOrText(): unknown {
+    const start = this.at;
+    const depth = this.path.length;
+    try {
+      return this.object();
+    } catch (cause) {
+      const end = this.endOfBrackets(start);
+      if (!(cause instanceof Refusal) || end === undefined) throw cause;
+      this.path.length = depth;
+      this.at = end;
+      return this.text.slice(start, end);
+    }
+  }
+
+  /** Where the bracket at `start` is closed, whatever stands between. */
+  private endOfBrackets(start: number): number | undefined {
+    let open = 0;
+    for (let at = start; at < this.text.length; at++) {
+      const next = this.text[at];
+      if (next === "{" || next === "[") open++;
+      else if (next === '"') {
+        for (at++; this.text[at] !== '"'; at++) {
+          if (at >= this.text.length) return undefined;
+          if (this.text[at] === "\\") at++;
+        }
+      } else if ((next === "}" || next === "]") && --open === 0) return at + 1;
+    }
+    return undefined;
   }
 
   private array(): unknown[] {

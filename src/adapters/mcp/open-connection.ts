@@ -12,7 +12,7 @@ import {
   StreamableHTTPClientTransport,
   type Transport,
 } from "@modelcontextprotocol/client";
-import type { HttpServer, ServerConfig, StdioServer } from "../../contracts/index.js";
+import { type HttpServer, ownSignal, type ServerConfig, type StdioServer } from "../../contracts/index.js";
 import { contain } from "../process/contain.js";
 import { McpConnection } from "./connection.js";
 import { observedFetch } from "./http.js";
@@ -217,7 +217,8 @@ function reopenLater(reopen: () => void, askedMs: number): () => void {
   return () => clearTimeout(timer);
 }
 
-async function within<T>(ms: number, work: Promise<T>, closing?: AbortSignal): Promise<T> {
+async function within<T>(ms: number, work: Promise<T>, whenClosing?: AbortSignal): Promise<T> {
+  const closing = whenClosing && ownSignal(whenClosing); // a host may open many servers at once
   work.catch(() => {}); // it may fail after the time is over, when nobody waits for it any more
   let timer: NodeJS.Timeout | undefined;
   let stop = () => {};

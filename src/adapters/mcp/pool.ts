@@ -8,6 +8,7 @@
 
 import type { ServerConfig } from "../../contracts/index.js";
 import type { ConnectResult, ServerConnection, Servers } from "../../contracts/mcp-port.js";
+import { workingFolder } from "../process/working-folder.js";
 import type { McpConnection } from "./connection.js";
 import { openConnection } from "./open-connection.js";
 import { createScrub, messageOf, type Scrub, ServerProblem } from "./problem.js";
@@ -66,10 +67,13 @@ class ServerPool implements Servers {
     this.#deps = deps;
     this.names = Object.keys(configs);
     for (const [name, config] of Object.entries(configs)) {
-      const folders = [...(config.type === "stdio" ? [config.cwd] : []), process.cwd()];
+      const folders = [config.type === "stdio" ? config.cwd : undefined, workingFolder()];
       this.#slots.set(name, {
         config,
-        scrub: createScrub(deps.redact, folders),
+        scrub: createScrub(
+          deps.redact,
+          folders.filter((folder) => folder !== undefined),
+        ),
         starts: new Rate(deps.now, MAX_STARTS, WINDOW_MS),
         toldChanges: new Rate(deps.now, TOLD_CHANGES, 1_000),
         connection: undefined,

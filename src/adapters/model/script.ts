@@ -2,10 +2,11 @@
 //
 //   script-1. Arguments are read strictly. A call whose raw arguments are no object, or name a key twice, is an invalid call.
 //             It never becomes a call with repaired arguments.
+//   script-2. A file is read in one pass, whose time grows with its length and with nothing else.
 
 import { z } from "zod";
 import { isObject, ToolgateError } from "../../contracts/index.js";
-import { parseStrictJson } from "../config/strict-json.js";
+import { type Path, parseStrictJson } from "../config/strict-json.js";
 
 export const ScriptCall = z.strictObject({
   name: z.string(),
@@ -40,12 +41,11 @@ export function readArguments(
 /** Reads a script file's text. Throws `config_invalid`. */
 export function parseScript(text: string, path: string): ScriptStep[] {
   const hint = 'a script is an array of { "say"?: string, "calls"?: [{ "name", "args", "id"? }] }';
-  const whole = parseStrictJson(text);
   // A key that is twice in the arguments of a call makes that call invalid, as it would from a provider. Anywhere else it
   // makes the file invalid.
-  const parsed = whole.ok ? whole : parseStrictJson(quoteArguments(text));
+  const parsed = parseStrictJson(text, { rawAt: isArguments });
   if (!parsed.ok) {
-    const at = whole.ok ? "" : ` at line ${whole.line}, column ${whole.column}: ${whole.problem}`;
+    const at = ` at line ${parsed.line}, column ${parsed.column}: ${parsed.problem}`;
     throw new ToolgateError("config_invalid", `the script \`${path}\` cannot be read${at}`, hint);
   }
   const steps = z.array(ScriptStep).safeParse(parsed.value);
@@ -55,29 +55,7 @@ export function parseScript(text: string, path: string): ScriptStep[] {
   throw new ToolgateError("config_invalid", `the script \`${path}\` is not valid${where}: ${issue?.message}`, hint);
 }
 
-/** The same text, in which the `args` object of each call is replaced by a string that holds its text. */
-function quoteArguments(text: string): string {
-  const path: { key: string; list: boolean }[] = [];
-  let result = "";
-  let copied = 0;
-  let start = -1;
-  let last = "";
-  for (const { 0: token, index } of text.matchAll(/"(?:[^"\\]|\\.)*"|[{}[\],:]/gs)) {
-    const top = path.at(-1);
-    if (token === "{" || token === "[") {
-      const inside = path.map((item) => item.key).join("/"); // of [ { "calls": [ { "args": {
-      if (start < 0 && token === "{" && inside === "/calls//args") start = index;
-      path.push({ key: "", list: token === "[" });
-    } else if (token === "}" || token === "]") {
-      path.pop();
-      if (start >= 0 && path.length === 4) {
-        result += text.slice(copied, start) + JSON.stringify(text.slice(start, index + 1));
-        copied = index + 1;
-        start = -1;
-      }
-    } else if (token === ":" && top) top.key = last;
-    else if (token === "," && top) top.key = "";
-    last = token.startsWith('"') ? token.slice(1, -1) : "";
-  }
-  return result + text.slice(copied);
+/** `[ { "calls": [ { "args": …` */
+function isArguments(path: Path): boolean {
+  return path.length === 4 && path[1] === "calls" && path[3] === "args";
 }

@@ -18,7 +18,9 @@ import { deflateSync, inflateSync } from "node:zlib";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import {
   type Checkpoint,
+  type CheckpointListOptions,
   type CheckpointMetadata,
+  type CheckpointTuple,
   type DeltaChannelHistory,
   type PendingWrite,
   WRITES_IDX_MAP,
@@ -29,10 +31,8 @@ import { type Owner, savingRun, takenOver } from "../../contracts/index.js";
 import type { ProbingSaver } from "../../langgraph/durability.js";
 import { ourSaver } from "../../langgraph/keyed-saver.js";
 import { CheckpointSerializer } from "../../langgraph/serde.js";
-import { type Commit, committing } from "./commit.js";
-
-/** Milliseconds a statement waits for another process's lock. */
-const BUSY_TIMEOUT_MS = 5_000;
+import { type Commit, committing, reading } from "./commit.js";
+import { PATIENCE_MS, STEP_MS } from "./patience.js";
 
 /** The type under which deflated checkpoints stand. Their metadata is plain JSON, which `list` filters by. */
 const DEFLATED = "json+deflate";
@@ -52,10 +52,10 @@ export type Holds = (threadId: string, run: Owner) => boolean;
  * the ledger in the same file; without it a run that was taken over is not noticed here. (checkpointer-5)
  */
 export function openCheckpointer(path: string | Database.Database, holds?: Holds): SqliteSaver & ProbingSaver {
-  const db = typeof path === "string" ? new Database(path, { timeout: BUSY_TIMEOUT_MS }) : path;
+  const db = typeof path === "string" ? new Database(path, { timeout: PATIENCE_MS }) : path;
   db.pragma("journal_mode = WAL");
   db.pragma("secure_delete = ON");
-  db.pragma(`busy_timeout = ${BUSY_TIMEOUT_MS}`);
+  db.pragma(`busy_timeout = ${STEP_MS}`); // from now on another process is waited for by patience.ts
   return ourSaver(new ToolgateSaver(db, holds));
 }
 
@@ -113,6 +113,9 @@ const PUT = `
     (thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata, channels)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`;
 
+const WHOLE =
+  "SELECT type, checkpoint FROM checkpoints WHERE thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ?";
+
 const IS_STORED = "SELECT 1 FROM checkpoints WHERE thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ?";
 
 type StoredAt = Parameters<ProbingSaver["isStored"]>[0];
@@ -121,6 +124,7 @@ class ToolgateSaver extends SqliteSaver implements ProbingSaver {
   private readonly commit: Commit;
   private readonly prepared = new Map<string, Database.Statement>();
   private readonly json: CheckpointSerializer;
+  private complete = false;
 
   constructor(
     db: Database.Database,
@@ -135,12 +139,48 @@ class ToolgateSaver extends SqliteSaver implements ProbingSaver {
   protected override setup(): void {
     if (this.isSetup) return;
     super.setup();
+    const hasColumn = () =>
+      (this.db.pragma("table_info(checkpoints)") as { name: string }[]).some(({ name }) => name === "channels");
+    if (hasColumn()) return; // nobody has to be waited for
     const addColumn = this.db.transaction(() => {
-      const columns = this.db.pragma("table_info(checkpoints)") as { name: string }[];
-      if (columns.some((column) => column.name === "channels")) return;
+      if (hasColumn()) return;
       this.db.exec("ALTER TABLE checkpoints ADD COLUMN channels TEXT"); // checkpointer-2: null in rows written before
     });
     addColumn.immediate(); // another process may be opening the same file
+  }
+
+  /** `setup`, which may have to wait for another process. */
+  private async ready(): Promise<void> {
+    if (this.complete) return;
+    await reading(this.db, () => {
+      this.isSetup = false;
+      this.setup();
+    });
+    this.complete = true;
+  }
+
+  override async getTuple(config: RunnableConfig): Promise<CheckpointTuple | undefined> {
+    await this.ready();
+    return reading(this.db, () => super.getTuple(config));
+  }
+
+  override async *list(config: RunnableConfig, options?: CheckpointListOptions): AsyncGenerator<CheckpointTuple> {
+    await this.ready();
+    // The rows are read when the first one is asked for.
+    const { rows, first } = await reading(this.db, async () => {
+      const rows = super.list(config, options);
+      return { rows, first: await rows.next() };
+    });
+    if (first.done !== true) yield first.value;
+    yield* rows;
+  }
+
+  override async deleteThread(threadId: string): Promise<void> {
+    await this.ready();
+    await this.commit("power-loss", () => {
+      for (const table of ["checkpoints", "writes"])
+        this.statement(`DELETE FROM ${table} WHERE thread_id = ?`).run(threadId);
+    });
   }
 
   override async put(
@@ -148,7 +188,7 @@ class ToolgateSaver extends SqliteSaver implements ProbingSaver {
     checkpoint: Checkpoint,
     metadata: CheckpointMetadata,
   ): Promise<RunnableConfig> {
-    this.setup();
+    await this.ready();
     const { thread_id, checkpoint_ns = "", checkpoint_id: parent } = config.configurable ?? {};
     if (!thread_id) throw new Error('Missing "thread_id" field in passed "config.configurable".');
     const { v, id, ts, channel_values, channel_versions, versions_seen } = checkpoint;
@@ -156,12 +196,12 @@ class ToolgateSaver extends SqliteSaver implements ProbingSaver {
     const [, described] = this.json.dump(metadata);
     const channels = JSON.stringify(Object.keys(channel_values));
     const deflated = deflateSync(whole, DEFLATE);
-    this.save(config, PUT, [[thread_id, checkpoint_ns, id, parent, DEFLATED, deflated, described, channels]]);
+    await this.save(config, PUT, [[thread_id, checkpoint_ns, id, parent, DEFLATED, deflated, described, channels]]);
     return { configurable: { thread_id, checkpoint_ns, checkpoint_id: id } };
   }
 
   override async putWrites(config: RunnableConfig, writes: PendingWrite[], taskId: string): Promise<void> {
-    this.setup();
+    await this.ready();
     const { thread_id, checkpoint_ns = "", checkpoint_id } = config.configurable ?? {};
     if (!thread_id) throw new Error('Missing "thread_id" field in passed "config.configurable".');
     if (!checkpoint_id) throw new Error('Missing "checkpoint_id" field in passed "config.configurable".');
@@ -171,15 +211,15 @@ class ToolgateSaver extends SqliteSaver implements ProbingSaver {
       return [thread_id, checkpoint_ns, checkpoint_id, taskId, at, channel, type, dumped];
     });
     const over = writes.every(([channel]) => channel in WRITES_IDX_MAP);
-    this.save(config, PUT_WRITE(over), rows);
+    await this.save(config, PUT_WRITE(over), rows);
   }
 
   /** Stores rows, all or none, for a run whose thread it is. (checkpointer-5) */
-  private save(config: RunnableConfig, text: string, rows: readonly unknown[][]): void {
+  private async save(config: RunnableConfig, text: string, rows: readonly unknown[][]): Promise<void> {
     const { thread_id } = config.configurable ?? {};
     const run = savingRun(config);
     const ended = run !== undefined && this.holds !== undefined; // the run ends with a commit to the ledger of this file
-    this.commit(ended ? "kill" : "power-loss", () => {
+    await this.commit(ended ? "kill" : "power-loss", () => {
       if (run !== undefined && this.holds?.(thread_id, run) === false) throw takenOver(thread_id);
       for (const row of rows) this.statement(text).run(...row);
     });
@@ -187,8 +227,12 @@ class ToolgateSaver extends SqliteSaver implements ProbingSaver {
 
   /** Whether a checkpoint is stored, without loading it. */
   async isStored({ configurable: { thread_id, checkpoint_ns, checkpoint_id } }: StoredAt): Promise<boolean> {
-    this.setup();
-    return this.statement(IS_STORED).get(thread_id, checkpoint_ns, checkpoint_id) !== undefined;
+    await this.ready();
+    return reading(this.db, () => this.isThere(thread_id, checkpoint_ns, checkpoint_id));
+  }
+
+  private isThere(...place: readonly unknown[]): boolean {
+    return this.statement(IS_STORED).get(...place) !== undefined;
   }
 
   override async getDeltaChannelHistory(options: {
@@ -197,14 +241,12 @@ class ToolgateSaver extends SqliteSaver implements ProbingSaver {
   }): Promise<Record<string, DeltaChannelHistory>> {
     const { config, channels } = options;
     if (channels.length === 0) return {};
-    this.setup();
+    await this.ready();
     const { thread_id: thread, checkpoint_ns: ns = "", checkpoint_id } = config.configurable ?? {};
-    const rows = this.statement(HISTORY).all({
-      thread,
-      ns,
-      id: checkpoint_id ?? this.latest(thread, ns),
-      channels: JSON.stringify(channels),
-    }) as HistoryRow[];
+    const rows = await reading(this.db, () => {
+      const id = checkpoint_id ?? this.latest(thread, ns);
+      return this.statement(HISTORY).all({ thread, ns, id, channels: JSON.stringify(channels) }) as HistoryRow[];
+    });
     const result: Record<string, DeltaChannelHistory> = {};
     for (const channel of channels) {
       const seedRow = rows.findLast((row) => !(JSON.parse(row.missing) as string[]).includes(channel));
@@ -239,11 +281,10 @@ class ToolgateSaver extends SqliteSaver implements ProbingSaver {
   }
 
   private async wholeValues(thread: string, ns: string, id: string): Promise<Record<string, unknown>> {
-    const row = this.db
-      .prepare(
-        "SELECT type, checkpoint FROM checkpoints WHERE thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ?",
-      )
-      .get(thread, ns, id) as { type: string | null; checkpoint: Uint8Array };
+    const row = await reading(
+      this.db,
+      () => this.statement(WHOLE).get(thread, ns, id) as { type: string | null; checkpoint: Uint8Array },
+    );
     return ((await this.serde.loadsTyped(row.type ?? "json", row.checkpoint)) as Checkpoint).channel_values;
   }
 }

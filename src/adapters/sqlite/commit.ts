@@ -9,10 +9,13 @@ import type Database from "better-sqlite3";
 import type { Rule, Store, Survives, Tables } from "../../ledger/tables.js";
 import { toCell } from "./codec.js";
 import { storeError } from "./failure.js";
+import { filesOf } from "./files.js";
+import { patienceWith } from "./patience.js";
 import { mustBeReadable } from "./schema.js";
+import { logOf } from "./wal.js";
 
-/** Runs work as one IMMEDIATE transaction. Throws `store_failed`. */
-export type Commit = <T>(survives: Survives, work: () => T) => T;
+/** Runs work as one IMMEDIATE transaction, and waits for whoever holds the file. Rejects with `store_failed`. */
+export type Commit = <T>(survives: Survives, work: () => T) => Promise<T>;
 
 /** What each open database was told last. The setting belongs to the connection. */
 const settings = new WeakMap<Database.Database, Survives>();
@@ -23,14 +26,32 @@ export function committing(db: Database.Database): Commit {
     mustBeReadable(Number(version.get())); // another process may have migrated the file since it was opened
     return work();
   });
-  return <T>(survives: Survives, work: () => T): T => {
-    try {
-      setSynchronous(db, survives);
-      return transact.immediate(work) as T;
-    } catch (error) {
-      throw storeError(db.name, error);
-    }
-  };
+  const files = filesOf(db);
+  const log = logOf(db);
+  const { writing } = patienceWith(db);
+  return <T>(survives: Survives, work: () => T): Promise<T> =>
+    inWords(db, () =>
+      writing(() => {
+        const bytes = files.mustBeThere();
+        setSynchronous(db, survives);
+        const result = transact.immediate(work) as T;
+        log.grewTo(bytes);
+        return result;
+      }),
+    );
+}
+
+/** What reads, in words where it fails; waits for whoever holds the file. Rejects with `store_failed`. */
+export function reading<T>(db: Database.Database, work: () => T | Promise<T>): Promise<T> {
+  return inWords(db, () => patienceWith(db).reading(work));
+}
+
+async function inWords<T>(db: Database.Database, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw storeError(db.name, error);
+  }
 }
 
 /** It cannot be changed within a transaction, so it is set before one begins. */
@@ -70,18 +91,12 @@ export function sqliteStore(
   return {
     write: async (_readSet, rule, survives) =>
       commit(checkpoints === "elsewhere" ? "power-loss" : survives, () => rule(tables)),
-    read: async <T>(_readSet: unknown, rule: Rule<T>) => {
-      try {
-        return transact.deferred(rule) as T;
-      } catch (error) {
-        throw storeError(db.name, error);
-      }
-    },
+    read: <T>(_readSet: unknown, rule: Rule<T>) => reading(db, () => transact.deferred(rule) as T),
     erase: async (threadId) => {
-      commit("power-loss", () => {
+      await commit("power-loss", () => {
         for (const text of ERASING) db.prepare(text).run({ key: toCell(threadId) });
       });
-      db.pragma("wal_checkpoint(TRUNCATE)"); // what was written over stands in the log until then
+      await logOf(db).empty(); // what was written over stands in the log until then
     },
     close,
   };

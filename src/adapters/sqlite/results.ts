@@ -10,8 +10,7 @@ import type { ResultRef } from "../../contracts/index.js";
 import type { Survives } from "../../ledger/tables.js";
 import { bodyOf, referenceTo } from "../../observation/reference.js";
 import type { ResultStore } from "../../observation/results.js";
-import { committing } from "./commit.js";
-import { guarded } from "./failure.js";
+import { committing, reading } from "./commit.js";
 import { openStore } from "./open.js";
 
 /** Smaller bodies are kept as they are. */
@@ -45,10 +44,10 @@ export function createSqliteResults(db: Database.Database, survives: Survives = 
       const bytes = Buffer.from(body, "utf8");
       const reference = referenceTo(threadId, bytes);
       const sha256 = Buffer.from(reference.sha256, "hex");
-      const known = guarded(db.name, () => find.get(sha256)) !== undefined;
+      const known = (await reading(db, () => find.get(sha256))) !== undefined;
       const zipped = known || bytes.length <= COMPRESS_BYTES ? bytes : await compress(bytes);
       const stored = zipped.length < bytes.length ? { coding: "gzip", body: zipped } : { coding: "utf8", body: bytes };
-      commit(survives, () => {
+      await commit(survives, () => {
         if (!known) addBody.run(sha256, stored.coding, stored.body);
         addReference.run(Buffer.from(reference.ref, "hex"), threadId, sha256);
       });
@@ -61,7 +60,7 @@ export function createSqliteResults(db: Database.Database, survives: Survives = 
       }),
     read: async (threadId, ref) => {
       if (!/^[0-9a-f]{32}$/.test(ref)) return undefined;
-      const found = guarded(db.name, () => select.get(Buffer.from(ref, "hex"), threadId));
+      const found = await reading(db, () => select.get(Buffer.from(ref, "hex"), threadId));
       if (!found) return undefined;
       return bodyOf(threadId, ref, () => (found.coding === "gzip" ? expand(found.body) : found.body));
     },

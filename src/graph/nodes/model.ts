@@ -16,6 +16,7 @@ import {
   type JsonObject,
   onDemand,
   outcomeOf,
+  ownSignal,
   type Proposal,
   type ProposedCall,
   ToolgateError,
@@ -66,7 +67,7 @@ export function model(ports: GraphPorts) {
     const prompt = [new SystemMessage([system, ...settledSince].join("\n\n")), ...messages];
     const [startedAt, since] = [ports.now(), ports.steady()];
     const asked = budget.last ? bare : withTools;
-    const response = await asked.invoke(prompt, runtime.signal ? { signal: runtime.signal } : {});
+    const response = await asked.invoke(prompt, runtime.signal ? { signal: ownSignal(runtime.signal) } : {});
 
     const { message, calls } = normalise(ports, response, messages);
     const usable = (message.tool_calls ?? []).filter((_, index) => calls[index]?.invalid === undefined);
