@@ -104,11 +104,11 @@ function applies(rule: Rule, target: Target, args: JsonObject, builtIn: boolean)
 
 function readRule(kind: DecisionKind, text: string, context: PolicyContext): Rule | Finding {
   const parts = text.includes(")(") ? null : /^([^()]*)(?:\((.*)\))?$/s.exec(text); // two groups are no `(a:x, b:y)`
-  const tests = parts?.[2] === undefined ? [] : readTests(parts[2]);
-  if (parts === null || tests === undefined) {
+  if (parts === null)
     return problem("rule_malformed", kind, text, "has an argument test that is not `(param:glob, …)`");
-  }
-  const pattern = readPattern(parts[1] as string, kind === "allow" ? "narrow" : "wide", context, where(kind));
+  const tests = parts[2] === undefined ? [] : readTests(parts[2], kind);
+  if (typeof tests === "string") return problem("rule_malformed", kind, text, tests);
+  const pattern = readPattern(parts[1] as string, kind === "allow" ? "narrow" : "loose", context, where(kind));
   return "level" in pattern ? pattern : { kind, text, pattern, tests };
 }
 
