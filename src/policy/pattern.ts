@@ -45,12 +45,15 @@ export const POLICY_FINDINGS = [
   "rule_futile",
   /** It matches no tool that its server lists. */
   "rule_unmatched",
+  /** The tools it matches have no argument that its condition can be tested on, or none that can meet it. */
+  "rule_unfit",
   /** A read-back that names a write. */
   "read_back_writes",
   /** A grant for a tool of the host's own. */
   "inject_local",
 ] as const;
 export type PolicyFinding = (typeof POLICY_FINDINGS)[number];
+const WARNINGS: ReadonlySet<PolicyFinding> = new Set(["rule_futile", "rule_unmatched", "rule_unfit"]);
 
 export type Reach = "narrow" | "wide" | "loose";
 
@@ -139,7 +142,7 @@ export function readPattern(text: string, reach: Reach, context: PolicyContext, 
 
 /** A finding about one rule, in the user's own words. */
 export function ruleProblem(code: PolicyFinding, where: string, text: string, message: string): Finding {
-  const level = code === "rule_unmatched" || code === "rule_futile" ? "warning" : "error";
+  const level = WARNINGS.has(code) ? "warning" : "error";
   return { level, code, message: `${where}: \`${oneLine(text)}\` ${message}` };
 }
 

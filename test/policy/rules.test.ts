@@ -294,6 +294,7 @@ describe("rules that are load errors (pattern-4)", () => {
       "rule_ambiguous",
       "rule_futile",
       "rule_unmatched",
+      "rule_unfit",
       "read_back_writes",
       "inject_local",
     ]);
