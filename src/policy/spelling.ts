@@ -10,7 +10,7 @@
 // It is pure and never throws.
 //
 //   spelling-1. The time to fold a text grows with its length alone: an encoding that is nested deeper than 8 times has no
-//               normal form.
+//               normal form, nor has a letter with more than 30 marks (Unicode's stream-safe bound, UAX 15).
 
 import { hasHidden } from "../contracts/index.js";
 
@@ -20,6 +20,8 @@ const IGNORED = /\p{Default_Ignorable_Code_Point}/gu;
 const SLASHES = /[\u2044\u2215\u29f8]/gu;
 const PERCENT = /(?:%[0-9a-f]{2})+/giu;
 const PASSES = 8;
+/** To put so many marks in order takes time by the square of their number. */
+const MARKED = /\p{M}{31}/u;
 /** A scheme with a path behind it: not the name of a file. */
 const ADDRESS = /^[a-z][a-z0-9+.-]*:[^/]*\//iu;
 const DRIVE = /^[a-z]:/iu;
@@ -59,6 +61,7 @@ export function expandable(form: string): string | undefined {
 
 /** Whether a value stands in its strict form: it says the same to every program, and nothing of it is hidden. */
 export function isStrict(value: string, isPath: boolean): boolean {
+  if (MARKED.test(value)) return false;
   const wide = value.normalize("NFKC");
   if (value !== value.normalize("NFC") || hasUnseen(value) || value.search(IGNORED) >= 0) return false;
   if (/^~|\/\/|\\|^file:/iu.test(wide) || ADDRESS.test(wide) || DRIVE.test(wide) || MAGIC.test(value)) return false;
@@ -76,7 +79,7 @@ export function hasUnseen(text: string): boolean {
 function decoded(written: string): string | undefined {
   let text = written;
   for (let pass = 0; pass < PASSES; pass++) {
-    if (hasUnseen(text)) return undefined;
+    if (hasUnseen(text) || MARKED.test(text)) return undefined;
     const even = fold(text);
     const next = withoutPercent(even);
     if (next === undefined || next === text) return next;
