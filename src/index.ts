@@ -31,6 +31,7 @@ export { loadConfig } from "./create/load-config.js";
 export type { Toolgate, ToolgateOptions } from "./create/options.js";
 export { keptSecret, withKeptSecret } from "./create/secret.js";
 export { createToolgate } from "./create/toolgate.js";
+export type { Decide, DecideAnswer, DecideCall } from "./gate/host-decision.js";
 export type { Identity } from "./gate/identity.js";
 export type { Ledger } from "./ledger/port.js";
 export type { InScope, Records } from "./report/records.js";

@@ -7,6 +7,7 @@
 //   assemble-1. Equal catalogs have equal snapshots and ids, whatever the order of servers, tools and keys.
 //   assemble-2. A tool that cannot be published is withheld: it is named with the reason, and the other tools stay. Under
 //               `refuse` one such tool refuses the whole catalog.
+//   assemble-3. A tool that the host's own rules keep back is withheld in the same way, and never refuses the catalog.
 
 import {
   type CatalogLimits,
@@ -17,6 +18,7 @@ import {
   oneLine,
   type ToolEntry,
   type ToolSnapshot,
+  type WithheldTool,
 } from "../contracts/index.js";
 import { assess, patternsOf, type ServerListing } from "./assess.js";
 import { settleAliases } from "./collide.js";
@@ -41,6 +43,8 @@ export interface AssembleOptions {
   readonly onInvalid: "withhold" | "refuse";
   /** Parameters of a tool that the host fills in. **Contract:** pure, does not throw. */
   readonly injected: (server: string, tool: string) => readonly string[];
+  /** Why the host's own rules keep a tool back; undefined when they do not. **Contract:** pure, does not throw. @default none is kept back */
+  readonly keptBack?: (entry: ToolEntry) => string | undefined;
 }
 
 export type AssembleResult =
@@ -73,9 +77,22 @@ export function assemble(
   const [first] = withheld; // assemble-2
   if (first !== undefined && options.onInvalid === "refuse")
     return refuse(`\`${first.tool}\` of \`${oneLine(first.server, 80)}\` is refused: ${first.reason}`);
-  const servers = assessed.map(({ server }) => ({ ...server, toolCount: countOf(tools, server.name) }));
+  const kept = keepBack([...own, ...tools], options); // assemble-3
+  const servers = assessed.map(({ server }) => ({ ...server, toolCount: countOf(kept.tools, server.name) }));
   const contents = new Map(assessed.flatMap((one) => [...one.contents]));
-  return { ok: true, snapshot: sealSnapshot({ servers, tools: [...own, ...tools], withheld }, contents) };
+  const all = [...withheld, ...kept.withheld].sort((a, b) => compare(a.server, b.server) || compare(a.tool, b.tool));
+  return { ok: true, snapshot: sealSnapshot({ servers, tools: kept.tools, withheld: all }, contents) };
+}
+
+function keepBack(entries: readonly ToolEntry[], { keptBack }: AssembleOptions) {
+  const tools: ToolEntry[] = [];
+  const withheld: WithheldTool[] = [];
+  for (const entry of entries) {
+    const reason = keptBack?.(entry);
+    if (reason === undefined) tools.push(entry);
+    else withheld.push({ server: entry.server, tool: oneLine(entry.tool, 128), reason: oneLine(reason) });
+  }
+  return { tools, withheld };
 }
 
 /** The host's own tools. Only the host can mend a fault in one of them, so a fault is a problem and withholds no tool. */

@@ -5,8 +5,8 @@ import { checkConfig } from "../adapters/config/findings.js";
 import { type Loaded, readConfig, resolveConfig } from "../adapters/config/load.js";
 import { mustHaveFolder, workingFolder } from "../adapters/process/working-folder.js";
 import type { LocalTool } from "../catalog/index.js";
-import { BUILT_INS, type Config, type Finding, type JsonObject, ToolgateError } from "../contracts/index.js";
-import { compilePolicy, compileSettings, type Policy, type Settings } from "../policy/index.js";
+import { BUILT_INS, type Config, type Finding, type JsonObject, LOCAL, ToolgateError } from "../contracts/index.js";
+import { compilePolicy, compileSettings, type Policy, type Settings, unfitRules } from "../policy/index.js";
 import type { ToolgateOptions } from "./options.js";
 import { withKeptSecret } from "./secret.js";
 
@@ -40,6 +40,8 @@ export async function configure(options: ToolgateOptions): Promise<Configured> {
     throw new ToolgateError("config_invalid", wrong.message, hint);
   }
   const locals = await localTools(own);
+  const listed = locals.map((tool) => ({ ...tool, alias: tool.name, server: LOCAL, tool: tool.name }));
+  all.push(...unfitRules(policy.policy, listed));
   return { config, findings: all, policy: policy.policy, settings: settings.settings, tools, locals };
 }
 

@@ -4,6 +4,7 @@ import type { BaseChatModel } from "@langchain/core/language_models/chat_models"
 import type { StructuredToolInterface } from "@langchain/core/tools";
 import type { BaseCheckpointSaver, LangGraphRunnableConfig } from "@langchain/langgraph";
 import type { Config, Finding, ToolSnapshot } from "../contracts/index.js";
+import type { Decide } from "../gate/host-decision.js";
 import type { Identity } from "../gate/identity.js";
 import type { buildGraph, GraphPorts } from "../graph/index.js";
 import type { Ledger } from "../ledger/port.js";
@@ -30,6 +31,19 @@ export interface ToolgateOptions {
    * @default the configuration's `approvals.identity`; without it nobody is identified
    */
   readonly identify?: ((runtime: LangGraphRunnableConfig) => string | Identity | undefined) | "langgraph-auth";
+  /**
+   * The host's own word on each call that the rules allow or ask about. It may tighten only: `allow` becomes `ask` or `deny`, and
+   * `ask` becomes `deny`; what the rules deny is not put to it. It is asked when a response is judged, and again just before its
+   * calls are claimed; once more where a question is shown or answered in a process that has not asked about the call. So an
+   * allowed call is asked about twice. Of different answers the strictest holds. The calls of one response are asked about side
+   * by side. `reason` is shown to people and to the model. **Contract:** may throw, reject or stay silent: undefined, an unknown
+   * kind and no answer within `decideTimeoutMs` all deny; `signal` is aborted when nobody waits any more. Other threads go on
+   * while it is awaited. A loop that never yields stops the process, as any code of the host's would.
+   * @default the rules alone decide
+   */
+  readonly decide?: Decide;
+  /** Milliseconds that `decide` has for one answer. @default 10000 */
+  readonly decideTimeoutMs?: number;
   /**
    * Names this machine among those that share a store: whether a process of another machine still lives is decided by its
    * lease alone. Set it where containers or virtual machines share a machine id. @default the operating system's id

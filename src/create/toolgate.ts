@@ -6,9 +6,10 @@ import { createServers, type McpDeps } from "../adapters/mcp/pool.js";
 import { steadyMs, uptimeMs } from "../adapters/process/clock.js";
 import { createSchemaChecker } from "../adapters/schema/checker.js";
 import { GRANT_START } from "../approval/index.js";
-import { type Config, type OperationView, ToolgateError, threadOfKey } from "../contracts/index.js";
+import { type Config, type OperationView, type ToolEntry, ToolgateError, threadOfKey } from "../contracts/index.js";
 import type { Servers } from "../contracts/mcp-port.js";
 import { builtInTools } from "../execution/built-in-tools.js";
+import { type HostDecision, hostDecision } from "../gate/host-decision.js";
 import type { ShownCalls } from "../gate/verdicts.js";
 import { buildGraph, type GraphPorts } from "../graph/index.js";
 import { isOurSaver } from "../langgraph/keyed-saver.js";
@@ -16,7 +17,7 @@ import { spokenFor } from "../langgraph/place.js";
 import { createCatalog } from "../listings/catalog.js";
 import { openRedactor } from "../observation/index.js";
 import { withLastBodies } from "../observation/last-bodies.js";
-import { toolSettings } from "../policy/index.js";
+import { toolSettings, withheldByDeny } from "../policy/index.js";
 import { recordsOf, scopeNamed } from "../report/records.js";
 import { type Background, createBackground } from "./background.js";
 import { newId, secretOf } from "./chance.js";
@@ -130,16 +131,18 @@ function portsOf(
   const servers = made.openServers(config, { now, redact, lateAnswerMs: config.lateAnswerMs });
   const injected = (server: string, tool: string) =>
     Object.keys(toolSettings(settings, { alias: "", server, tool }).inject ?? {});
+  const keptBack = (entry: ToolEntry) => withheldByDeny(policy, entry);
   const shown = [...builtInTools(config), ...locals];
   return {
     config,
     ledger,
     results: withLastBodies(stores.results),
     servers,
-    catalog: createCatalog({ config, servers, ledger, locals: shown, injected, redact, pause, steady }),
+    catalog: createCatalog({ config, servers, ledger, locals: shown, injected, keptBack, redact, pause, steady }),
     checker: createSchemaChecker(),
     policy,
     settings,
+    hostDecision: hostDecisionOf(options, redact),
     destinationOf: destinationsOf(config),
     model: once(async () => options.model ?? (await configuredModel(config.model))),
     tools,
@@ -158,6 +161,15 @@ function portsOf(
     hide,
     jsonProblem,
   } satisfies GraphPorts;
+}
+
+/** The host's `decide` with its deadline. What it says is text for people and models: secrets are taken out. */
+function hostDecisionOf(
+  { decide, decideTimeoutMs = 10_000 }: ToolgateOptions,
+  redact: (text: string) => string,
+): HostDecision | undefined {
+  if (decide === undefined) return undefined;
+  return hostDecision(decide, { timeoutMs: decideTimeoutMs, after, redact });
 }
 
 /** Loading a model loads its provider's package, so it is done at the first request. */

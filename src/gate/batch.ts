@@ -5,6 +5,8 @@
 //   batch-2. A call that a person edited is, from then on, the edited call: in whatever message it is met.
 //   batch-3. A response whose proposal the ledger does not hold for this thread has unproposed calls: they are asked about,
 //            never allowed.
+//   batch-4. What the host's `decide` made stricter once stays so: a question that it asked needs its answer also where the
+//            process that asked is gone.
 
 import { sealed } from "../approval/index.js";
 import {
@@ -23,10 +25,13 @@ import {
   sha256,
   type ToolEntry,
   type ToolSnapshot,
+  threadOfKey,
   type Verdict,
 } from "../contracts/index.js";
 import type { Asked, Look, LookPlan, LookQuery, Standing } from "../ledger/port.js";
 import { type CallFacts, type Judgement, judge, type ToolSettings } from "../policy/index.js";
+import type { HostAsked } from "./host-decision.js";
+import { UNAUTHENTICATED } from "./identity.js";
 import type { GatePorts } from "./ports.js";
 import { argumentProblem, injectsOf, locate, type Routed, route } from "./routed-call.js";
 
@@ -34,6 +39,8 @@ import { argumentProblem, injectsOf, locate, type Routed, route } from "./routed
 export interface RunPlace {
   readonly threadId: string;
   readonly scope: string;
+  /** Whom `identify` names in the run; looked up only where the host has a `decide`. */
+  readonly identity?: string;
 }
 
 /** One model response as a conversation shows it. None of it is believed (batch-1). */
@@ -75,8 +82,12 @@ export interface Batch extends RunPlace {
   readonly edited: ReadonlyMap<number, JsonObject>;
 }
 
-/** Looks up the calls of a response and judges them as one batch. */
-export async function judgeResponse(ports: GatePorts, response: ResponseShown): Promise<Batch> {
+/** Looks up the calls of a response and judges them as one batch. `host`: whether the host's `decide` is asked for it. */
+export async function judgeResponse(
+  ports: GatePorts,
+  response: ResponseShown,
+  host: HostAsked = "never",
+): Promise<Batch> {
   const found = await lookUp(ports, response);
   const { plan, look, snapshot, foreign } = found;
   const asked = new Map(look.asked.map((one) => [one.request.operationId, one]));
@@ -86,6 +97,7 @@ export async function judgeResponse(ports: GatePorts, response: ResponseShown): 
       factsOf(ports, one, { row: rows.get(one.operation.id), asked: asked.get(one.operation.id), foreign, snapshot }),
     ),
   );
+  await Promise.all(known.map((one) => tighten(ports, response, one, host)));
   const { limits, haltScope } = ports.config;
   const facts = known.map((one) => one.facts);
   const judgements = judge(facts, look.standing, limits, haltScope);
@@ -182,7 +194,18 @@ interface Known {
   readonly snapshot: ToolSnapshot | undefined;
 }
 
-async function factsOf(ports: GatePorts, one: Routed, { row, asked: question, foreign, snapshot }: Known) {
+interface FactsOf {
+  readonly one: Routed;
+  readonly question: Asked | undefined;
+  readonly yes: Verdict | undefined;
+  facts: CallFacts;
+}
+
+async function factsOf(
+  ports: GatePorts,
+  one: Routed,
+  { row, asked: question, foreign, snapshot }: Known,
+): Promise<FactsOf> {
   const verdict = question?.verdict;
   const holds = verdict !== undefined && sealed(verdict, ports.secret);
   const goesThere = [question?.request.destination?.digest, verdict?.destination].every((digest) =>
@@ -207,6 +230,26 @@ async function factsOf(ports: GatePorts, one: Routed, { row, asked: question, fo
       : { question: { seen: question.request.seen, approved: yes !== undefined, expired: question.expired } }),
   };
   return { one, facts, question, yes };
+}
+
+/** Puts a call that the rules allow or ask about to the host's `decide`, where there is one. */
+async function tighten(ports: GatePorts, response: ResponseShown, known: FactsOf, host: HostAsked): Promise<void> {
+  const { facts, question, one } = known;
+  const { decision, effect } = facts.operation;
+  if (ports.hostDecision === undefined || decision === null || one.entry === undefined) return;
+  if (decision.kind === "deny" || facts.invalid !== undefined || facts.foreign) return;
+  if (isOver(facts.row, facts.operation)) return;
+  const { alias, server, tool } = one.entry;
+  const { scope, identity = UNAUTHENTICATED } = response;
+  const threadId = threadOfKey(response.threadId);
+  const call = { alias, server, tool, arguments: one.arguments, effect, decision, threadId, scope, identity };
+  const said = await ports.hostDecision.of(facts.operation.id, call, host);
+  const wasAsked = said.kind === "allow" && question !== undefined; // batch-4
+  const reason = "it was asked about before, and the host's `decide` only tightens";
+  known.facts = {
+    ...facts,
+    operation: { ...facts.operation, decision: wasAsked ? { kind: "ask", rules: said.rules, reason } : said },
+  };
 }
 
 /** Whether nothing will be done for it any more: what its arguments are worth is then beside the point. */

@@ -4,6 +4,7 @@ import type { SchemaChecker } from "../catalog/index.js";
 import type { Config, Destination, Digest, ToolSnapshot } from "../contracts/index.js";
 import type { Ledger } from "../ledger/port.js";
 import type { Policy, Settings } from "../policy/index.js";
+import type { HostDecision } from "./host-decision.js";
 
 export interface GatePorts {
   readonly config: Pick<Config, "approvals" | "haltScope" | "limits">;
@@ -12,6 +13,8 @@ export interface GatePorts {
   readonly checker: Pick<SchemaChecker, "check">;
   readonly policy: Policy;
   readonly settings: Settings;
+  /** What the host's own `decide` says of calls; undefined where it has none. */
+  readonly hostDecision?: HostDecision | undefined;
   /** Where the calls to a server go and who they are made as, as configured now; undefined for a server that is not. */
   readonly destinationOf: (server: string) => Destination | undefined;
   /** Key of the seal on verdicts. */

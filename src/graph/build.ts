@@ -16,7 +16,7 @@ import { model } from "./nodes/model.js";
 import { observe } from "./nodes/observe.js";
 import { resultUnknown } from "./nodes/result_unknown.js";
 import type { GraphPorts } from "./ports.js";
-import { placeOf, scopeOf } from "./runtime.js";
+import { scopeOf, threadOf } from "./runtime.js";
 import { changesOf, type GraphState, type GraphUpdate, Public, STATE_VERSION, State } from "./state.js";
 
 /** Compiles the graph. Starts no server and needs no model: drawing it is free. */
@@ -65,7 +65,7 @@ type Node = (state: GraphState, runtime: LangGraphRunnableConfig) => Promise<Gra
  */
 function oursOf(ports: GraphPorts, node: Node): Node {
   return async (state, runtime) => {
-    if (leaseOf(runtime)?.valid() === false) throw lapsed(placeOf(ports, runtime).threadId);
+    if (leaseOf(runtime)?.valid() === false) throw lapsed(threadOf(ports, runtime).threadId);
     if ((state.stateVersion ?? STATE_VERSION) <= STATE_VERSION) return changesOf(state, await node(state, runtime));
     throw new ToolgateError(
       "store_version",

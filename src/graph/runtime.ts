@@ -10,8 +10,14 @@ import type { Lease } from "../langgraph/thread-lease.js";
 import type { GraphPorts } from "./ports.js";
 import type { GraphState } from "./state.js";
 
-/** Where a run is: its thread, by the key, and its scope, as the graph's door found them. */
-export function placeOf({ config }: Pick<GraphPorts, "config">, runtime: LangGraphRunnableConfig): RunPlace {
+/** Where a run is, and whose it is where the host's `decide` is told of it. */
+export function placeOf(ports: GraphPorts, runtime: LangGraphRunnableConfig): RunPlace {
+  const place = threadOf(ports, runtime);
+  return ports.hostDecision === undefined ? place : { ...place, identity: whoAnswers(ports, runtime) };
+}
+
+/** A run's thread, by the key, and its scope, as the graph's door found them. */
+export function threadOf({ config }: Pick<GraphPorts, "config">, runtime: LangGraphRunnableConfig): RunPlace {
   const place = placeOfRun(runtime);
   if (place !== undefined) return { threadId: place.key, scope: place.scope };
   const configured = (runtime.configurable as { thread_id?: unknown } | undefined)?.thread_id;
@@ -26,13 +32,13 @@ export function scopeOf(ports: Pick<GraphPorts, "identify" | "config">, runtime:
 /** Who answers in this run; `unauthenticated` when nobody is known, or somebody of another scope than the run's. */
 export function whoAnswers(ports: GraphPorts, runtime: LangGraphRunnableConfig): string {
   const { id, scope } = identityFrom(() => ports.identify(runtime), ports.config.scope);
-  return scope === placeOf(ports, runtime).scope ? id : UNAUTHENTICATED;
+  return scope === threadOf(ports, runtime).scope ? id : UNAUTHENTICATED;
 }
 
 /** The run as the road of a call must know it. */
 export function runOf(ports: GraphPorts, state: GraphState, runtime: LangGraphRunnableConfig, lease: Lease): Run {
   return {
-    ...placeOf(ports, runtime),
+    ...threadOf(ports, runtime),
     lease,
     ledgerSeq: state.ledgerSeq,
     connected: state.connected,

@@ -4,7 +4,7 @@
 // snapshot is in the store before anything names it. While the listings are the same, nothing is assembled again.
 
 import { type AssembleResult, assemble, type LocalTool, loadSnapshot, type ServerListing } from "../catalog/index.js";
-import type { Config, Digest, Servers, ToolSnapshot } from "../contracts/index.js";
+import type { Config, Digest, Servers, ToolEntry, ToolSnapshot } from "../contracts/index.js";
 import type { Ledger } from "../ledger/port.js";
 import { createListings, type Listings } from "./listings.js";
 
@@ -16,6 +16,8 @@ export interface CatalogDeps {
   readonly locals: readonly LocalTool[];
   /** Names of parameters the host injects into a tool. */
   readonly injected: (server: string, tool: string) => readonly string[];
+  /** Why the host's own rules keep a tool back; undefined when they do not. */
+  readonly keptBack?: (entry: ToolEntry) => string | undefined;
   /** Removes secrets from text. */
   readonly redact: (text: string) => string;
   /**
@@ -116,7 +118,8 @@ function createAssembler(deps: CatalogDeps, listings: Listings): Pick<Catalog, "
       const listed = await Promise.all(names.map((name) => listings.current(name)));
       const carried = listed.map((listing) => carryOver(listing, previous));
       const known = sameItems(carried, last?.listings) ? last?.result : undefined;
-      const options = { limits, onInvalid, injected: deps.injected };
+      const { injected, keptBack } = deps;
+      const options = { limits, onInvalid, injected, ...(keptBack && { keptBack }) };
       const result = known ?? assemble(carried, deps.locals, options);
       last = { listings: carried, result };
       if (result.ok) remember(madeOf, result.snapshot.id, new Map(names.map((name) => [name, contentOf(name)])));

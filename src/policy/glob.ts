@@ -8,8 +8,11 @@
 
 const WITHIN = "*";
 const ACROSS = "**";
+/** Any text that ends with `/`. Only wide globs have it, and `MAYBE` before it: it may stand for nothing at all. */
+const FOLDERS = "**/";
+const MAYBE = "";
 
-/** A compiled glob: `*`, `**`, or one UTF-16 unit that stands for itself. */
+/** A compiled glob: `*`, `**`, optional folders, or one UTF-16 unit that stands for itself. */
 export interface Glob {
   readonly tokens: readonly string[];
 }
@@ -24,6 +27,12 @@ export function pathGlob(text: string): Glob {
   return { tokens: text.match(/\*\*|[\s\S]/g) ?? [] };
 }
 
+/** A glob over a path that covers more than is written: `**` with its slash may stand for no folder at all. */
+export function wideGlob(text: string): Glob {
+  const tokens = text.match(/(?<=^|\/)\*\*\/|\*\*|[\s\S]/g) ?? [];
+  return { tokens: tokens.flatMap((token) => (token === FOLDERS ? [MAYBE, FOLDERS] : [token])) };
+}
+
 /** Whether the glob covers the whole text. */
 export function matches(glob: Glob, text: string): boolean {
   return placesAfter(glob, text)[glob.tokens.length] === 1;
@@ -34,34 +43,60 @@ export function canBegin(glob: Glob, prefix: string): boolean {
   return placesAfter(glob, prefix).includes(1);
 }
 
-/** Marks every place in the glob that can be reached by reading the text. (glob-1) */
-function placesAfter({ tokens }: Glob, text: string): Uint8Array {
+/** Whether some text is covered by both globs. The second one is a plain one. */
+export function overlap(glob: Glob, other: Glob): boolean {
+  return placesAfter(glob, other.tokens)[glob.tokens.length] === 1;
+}
+
+/** Marks every place in the glob that can be reached by reading a text, or the tokens of another glob. (glob-1) */
+function placesAfter({ tokens }: Glob, read: string | readonly string[]): Uint8Array {
+  const isText = typeof read === "string"; // in a text a star is a letter
   let places = new Uint8Array(tokens.length + 1);
   let next = new Uint8Array(tokens.length + 1);
   places[0] = 1;
   skipStars(tokens, places);
-  for (let at = 0; at < text.length; at++) {
-    const unit = text[at] as string;
-    next.fill(0);
-    for (let place = 0; place < tokens.length; place++) {
-      if (places[place] === 0) continue;
-      const token = tokens[place] as string;
-      if (token === ACROSS || token === WITHIN) {
-        if (token === ACROSS || unit !== "/") next[place] = 1; // glob-2
-      } else if (token === unit) {
-        next[place + 1] = 1;
-      }
+  for (let at = 0; at < read.length; at++) {
+    const unit = read[at] as string;
+    if (!isText && (unit === WITHIN || unit === ACROSS)) {
+      readStar(tokens, places, unit);
+      continue;
     }
-    skipStars(tokens, next);
+    readUnit(tokens, places, next, unit);
     [places, next] = [next, places];
   }
   return places;
 }
 
+function readUnit(tokens: readonly string[], places: Uint8Array, next: Uint8Array, unit: string): void {
+  next.fill(0);
+  for (let place = 0; place < tokens.length; place++) {
+    if (places[place] === 0) continue;
+    const token = tokens[place] as string;
+    if (token === ACROSS || token === FOLDERS || token === WITHIN) {
+      if (token !== WITHIN || unit !== "/") next[place] = 1; // glob-2
+      if (token === FOLDERS && unit === "/") next[place + 1] = 1;
+    } else if (token === unit) {
+      next[place + 1] = 1;
+    }
+  }
+  skipStars(tokens, next);
+}
+
+/** Reads whatever a star of another glob may stand for. */
+function readStar(tokens: readonly string[], places: Uint8Array, star: string): void {
+  for (let place = 0; place < tokens.length; place++) {
+    const token = tokens[place] as string;
+    if (places[place] === 1 && (star === ACROSS || (token !== "/" && token !== FOLDERS))) places[place + 1] = 1;
+  }
+  skipStars(tokens, places);
+}
+
 /** A star may cover nothing, so every place before a star is marked behind it as well. */
 function skipStars(tokens: readonly string[], places: Uint8Array): void {
   for (let place = 0; place < tokens.length; place++) {
-    const star = tokens[place] === WITHIN || tokens[place] === ACROSS;
-    if (star && places[place] === 1) places[place + 1] = 1;
+    if (places[place] === 0) continue;
+    const token = tokens[place] as string;
+    if (token === WITHIN || token === ACROSS || token === MAYBE) places[place + 1] = 1;
+    if (token === MAYBE) places[place + 2] = 1;
   }
 }

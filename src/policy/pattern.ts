@@ -8,10 +8,12 @@
 //              name and its mapped name, so that a name which nobody sees cannot let a tool in.
 //   pattern-3. A wide pattern restricts something. It applies to every literal server that its text can name or, when it names
 //              none, to every server that its stars can cover. It is enough that it covers one of the tool's two names.
+//              A loose one is a wide one that does not mind capitals and other forms of the same letters in a tool's name.
 //   pattern-4. A text that can match nothing is reported as a problem.
 
 import { ALIAS_CHARS, aliasOf, type Finding, hasHidden, LOCAL, mapName, nearest, oneLine } from "../contracts/index.js";
 import { canBegin, type Glob, matches, nameGlob } from "./glob.js";
+import { fold } from "./spelling.js";
 
 /** One tool: the server's configured name and the tool's own name. `alias` is never looked at. */
 export interface Target {
@@ -43,14 +45,17 @@ export const POLICY_FINDINGS = [
   "rule_futile",
   /** It matches no tool that its server lists. */
   "rule_unmatched",
+  /** The tools it matches have no argument that its condition can be tested on, or none that can meet it. */
+  "rule_unfit",
   /** A read-back that names a write. */
   "read_back_writes",
   /** A grant for a tool of the host's own. */
   "inject_local",
 ] as const;
 export type PolicyFinding = (typeof POLICY_FINDINGS)[number];
+const WARNINGS: ReadonlySet<PolicyFinding> = new Set(["rule_futile", "rule_unmatched", "rule_unfit"]);
 
-export type Reach = "narrow" | "wide";
+export type Reach = "narrow" | "wide" | "loose";
 
 /** One way to read a pattern. Without a glob the text names one tool; without a server it may be on any. */
 type Reading =
@@ -72,6 +77,10 @@ export function namesTool(text: string, { server, tool }: Omit<Target, "alias">)
   return text === aliasOf(server, tool) || fullNames(server, tool).includes(text);
 }
 
+function foldedGlob({ tokens }: Glob): Glob {
+  return nameGlob(fold(tokens.join("")));
+}
+
 /** Says how a pattern applies to a tool: it names the tool, or its glob covers it. Undefined when it does not apply. */
 export function meets(pattern: ToolPattern, target: Target): "name" | "glob" | undefined {
   const hits = pattern.readings.filter((reading) => readingMeets(pattern, reading, target));
@@ -80,24 +89,30 @@ export function meets(pattern: ToolPattern, target: Target): "name" | "glob" | u
 }
 
 function readingMeets({ text, reach }: ToolPattern, { server, glob }: Reading, target: Target): boolean {
-  if (server === undefined) return coversAnywhere(glob, target.server, target.tool);
+  const covers = (name: string) => matches(glob as Glob, reach === "loose" ? fold(name) : name);
+  if (server === undefined) return namesAnywhere(target.server, target.tool).some(covers);
   if (server !== target.server) return false; // pattern-1
-  if (glob === undefined) return namesTool(text, target);
+  if (glob === undefined) return namesTool(text, target) || (reach === "loose" && looselyNames(text, target));
   const names = [target.tool, mapName(target.tool)];
-  return reach === "narrow" ? names.every((name) => matches(glob, name)) : names.some((name) => matches(glob, name));
+  return reach === "narrow" ? names.every(covers) : names.some(covers);
+}
+
+function looselyNames(text: string, { server, tool }: Target): boolean {
+  return (server === LOCAL ? [tool] : fullNames(server, tool)).some((name) => fold(name) === fold(text));
 }
 
 /** A glob that names no server is read against the pair joined, so its stars may cover the separator. (pattern-3) */
-function coversAnywhere(glob: Glob, server: string, tool: string): boolean {
-  const texts =
-    server === LOCAL ? [tool] : [...fullNames(server, tool), ...forms(server).map((form) => `mcp__${form}`)];
-  return texts.some((text) => matches(glob, text));
+function namesAnywhere(server: string, tool: string): string[] {
+  if (server === LOCAL) return [tool];
+  return [...fullNames(server, tool), ...forms(server).map((form) => `mcp__${form}`)];
 }
 
 /** Reads a pattern, or says why it is none. `where` names the key of the config it stands under. */
 export function readPattern(text: string, reach: Reach, context: PolicyContext, where: string): ToolPattern | Finding {
   const servers = context.servers.filter((name) => name !== LOCAL);
   const problem = (code: PolicyFinding, message: string): Finding => ruleProblem(code, where, text, message);
+  const reached = (reading: Reading): Reading =>
+    reach === "loose" && reading.glob !== undefined ? { ...reading, glob: foldedGlob(reading.glob) } : reading;
 
   if (!wellFormed(text)) return problem("rule_malformed", "is not `mcp__server`, `mcp__server__tool` or a bare name");
   const readings: Reading[] = servers.flatMap((server) => readingsOn(server, text));
@@ -109,13 +124,14 @@ export function readPattern(text: string, reach: Reach, context: PolicyContext, 
     if (starred) return problem("rule_server_glob", "needs a literal server: only the tool's part may hold a `*`");
   }
   if (readings.length > 0) {
-    return { text, reach, readings, servers: readings.map((reading) => reading.server as string) };
+    const servers = readings.map((reading) => reading.server as string);
+    return { text, reach, readings: readings.map(reached), servers };
   }
   if (starred) {
     const glob = nameGlob(text);
     const possible = servers.filter((server) => canMeet(glob, server));
     if (context.localTools.some((tool) => matches(glob, tool))) possible.push(LOCAL);
-    if (possible.length > 0) return { text, reach, readings: [{ glob }], servers: possible };
+    if (possible.length > 0) return { text, reach, readings: [reached({ glob })], servers: possible };
   }
   if (starred || text.startsWith("mcp__")) {
     return problem("rule_no_server", `can match no configured server; ${known("configured", servers)}`); // pattern-4
@@ -126,7 +142,7 @@ export function readPattern(text: string, reach: Reach, context: PolicyContext, 
 
 /** A finding about one rule, in the user's own words. */
 export function ruleProblem(code: PolicyFinding, where: string, text: string, message: string): Finding {
-  const level = code === "rule_unmatched" || code === "rule_futile" ? "warning" : "error";
+  const level = WARNINGS.has(code) ? "warning" : "error";
   return { level, code, message: `${where}: \`${oneLine(text)}\` ${message}` };
 }
 

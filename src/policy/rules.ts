@@ -15,9 +15,11 @@ import {
   type Finding,
   isBuiltIn,
   type JsonObject,
+  oneLine,
   type Permissions,
 } from "../contracts/index.js";
 import { type ArgumentTest, meetsTests, readTests } from "./arguments.js";
+import { isFor, type ToolWithSchema, unmeetable, untestable } from "./fit.js";
 import {
   meets,
   type PolicyContext,
@@ -74,7 +76,7 @@ export function compilePolicy(
 export function decide(policy: Policy, target: Target, args: JsonObject): Decision {
   if (policy.broken) return { kind: "deny", rules: [], reason: "the permissions have an error and permit nothing" }; // policy-5
   const builtIn = isBuiltIn(target);
-  const hits = policy.rules.filter((rule) => applies(rule, target, args, builtIn));
+  const hits = policy.rules.filter((rule) => applies(rule, target, args));
   for (const kind of STRICTEST_FIRST) {
     const rules = [...new Set(hits.filter((rule) => rule.kind === kind).map((rule) => rule.text))];
     if (rules.length === 0) continue; // policy-1
@@ -96,19 +98,40 @@ export function unmatchedRules(
     .map(({ kind, text }) => problem("rule_unmatched", kind, text, "matches no tool that its server lists"));
 }
 
-function applies(rule: Rule, target: Target, args: JsonObject, builtIn: boolean): boolean {
-  const hit = meets(rule.pattern, target);
-  if (hit === undefined || (builtIn && hit !== "name")) return false; // policy-6
-  return meetsTests(rule.tests, args, rule.kind); // policy-2
+/** Why a tool is withheld: a deny that is about it cannot be tested on it. Undefined when none is. (fit-1) */
+export function withheldByDeny(policy: Policy, tool: ToolWithSchema): string | undefined {
+  for (const rule of policy.rules) {
+    if (rule.kind !== "deny" || rule.tests.length === 0 || !isFor(rule.pattern, tool)) continue;
+    const why = untestable(rule, tool);
+    if (why !== undefined) return `\`permissions.deny\` \`${oneLine(rule.text)}\` cannot be tested on it: ${why}`;
+  }
+  return undefined;
+}
+
+/** Rules that match tools, and whose condition no value can meet that their schemas allow; asks that cannot be tested. (fit-2) */
+export function unfitRules(policy: Policy, tools: readonly ToolWithSchema[]): readonly Finding[] {
+  return policy.rules.flatMap((rule) => {
+    const matched = rule.tests.length === 0 ? [] : tools.filter((tool) => isFor(rule.pattern, tool));
+    const whys = matched.map((tool) => untestable(rule, tool) ?? unmeetable(rule, tool));
+    const [first] = matched;
+    if (first === undefined || whys.includes(undefined)) return [];
+    const asksAlways = rule.kind === "ask" && untestable(rule, first) !== undefined;
+    const what = asksAlways ? "asks about every call of" : "never matches on";
+    return [problem("rule_unfit", rule.kind, rule.text, `${what} \`${oneLine(first.alias, 80)}\`: ${whys[0]}`)];
+  });
+}
+
+function applies(rule: Rule, target: Target, args: JsonObject): boolean {
+  return isFor(rule.pattern, target) && meetsTests(rule.tests, args, rule.kind); // policy-2, policy-6
 }
 
 function readRule(kind: DecisionKind, text: string, context: PolicyContext): Rule | Finding {
   const parts = text.includes(")(") ? null : /^([^()]*)(?:\((.*)\))?$/s.exec(text); // two groups are no `(a:x, b:y)`
-  const tests = parts?.[2] === undefined ? [] : readTests(parts[2]);
-  if (parts === null || tests === undefined) {
+  if (parts === null)
     return problem("rule_malformed", kind, text, "has an argument test that is not `(param:glob, …)`");
-  }
-  const pattern = readPattern(parts[1] as string, kind === "allow" ? "narrow" : "wide", context, where(kind));
+  const tests = parts[2] === undefined ? [] : readTests(parts[2], kind);
+  if (typeof tests === "string") return problem("rule_malformed", kind, text, tests);
+  const pattern = readPattern(parts[1] as string, kind === "allow" ? "narrow" : "loose", context, where(kind));
   return "level" in pattern ? pattern : { kind, text, pattern, tests };
 }
 

@@ -3,11 +3,20 @@
 import { dirname, resolve } from "node:path";
 import { checkConfig } from "../../adapters/config/findings.js";
 import { authFindings } from "../../adapters/config/langgraph-auth.js";
-import { BUILT_INS, type Config, type Finding, onDemand, oneLine, ToolgateError } from "../../contracts/index.js";
+import {
+  BUILT_INS,
+  type Config,
+  type Finding,
+  onDemand,
+  oneLine,
+  ToolgateError,
+  type WithheldTool,
+} from "../../contracts/index.js";
 import {
   compilePolicy,
   compileSettings,
   unfitReadBacks,
+  unfitRules,
   unmatchedReadBacks,
   unmatchedRules,
 } from "../../policy/index.js";
@@ -87,9 +96,16 @@ async function listingFindings(context: Context): Promise<Finding[]> {
           message: `\`${oneLine(tool)}\` of \`${server}\` is withheld: ${reason}`,
         }),
       ),
-      ...unmatchedRules(host.policy, offered, connected),
+      ...unmatchedRules(host.policy, [...offered, ...keptBack(withheld)], connected),
+      ...unfitRules(host.policy, offered),
       ...unmatchedReadBacks(host.settings, offered, connected),
       ...unfitReadBacks(host.settings, offered),
     ];
   });
+}
+
+/** The tools that a rule keeps back, as rules name them: that rule does match a tool. */
+function keptBack(withheld: readonly WithheldTool[]) {
+  const byRule = withheld.filter(({ reason }) => reason.startsWith("`permissions.deny`"));
+  return byRule.map(({ server, tool }) => ({ alias: "", server, tool }));
 }

@@ -5,6 +5,8 @@
 //                    the thread without a way on.
 //   approval-node-4. What was answered elsewhere counts: the node asks the ledger first, so that a run with no answer at
 //                    all goes on, too.
+//   approval-node-6. What the host's `decide` denied beside a question is settled before the question is asked: people take their
+//                    time, and whoever goes on then may be another process, to which `decide` says something else.
 //   approval-node-5. A call that a person edited outside of any run, and that is asked about again, is stored in the state
 //                    before anybody is asked: reports find the open questions of a thread by what its state shows.
 //
@@ -12,6 +14,7 @@
 
 import { interrupt, type LangGraphRunnableConfig } from "@langchain/langgraph";
 import { approvalPayload, type PersonAnswer, type Question, readAnswer, reasked } from "../../approval/index.js";
+import type { Owner } from "../../contracts/index.js";
 import { type Batch, type BatchCall, judgeResponse } from "../../gate/batch.js";
 import { injectsOf } from "../../gate/routed-call.js";
 import { refusedAnswer, storeAnswers, unheard } from "../../gate/verdicts.js";
@@ -27,11 +30,12 @@ export function approval(ports: GraphPorts) {
   return async (state: GraphState, runtime: LangGraphRunnableConfig): Promise<GraphUpdate> => {
     const last = lastResponse(state, placeOf(ports, runtime));
     if (!last) return { operations: [], note: "" };
-    const batch = await judgeResponse(ports, last.shown);
+    const batch = await judgeResponse(ports, last.shown, "once");
     const open = batch.calls.filter((call) => call.judgement.kind === "ask");
     if (open.length === 0) return update(last, batch, ""); // approval-node-4
     if (open.some((call) => isNewEdit(call, state))) return update(last, batch, state.note); // approval-node-5
 
+    await closeHostDenied(ports, batch, leaseOf(runtime)?.owner);
     const requests = open.map((call) => newRequest(ports, batch, call));
     const asked = await ports.ledger.ask(requests, leaseOf(runtime)?.owner); // stored before anybody is asked
     const questions = open.map((call, index) => questionAbout(call, asked[index] as Asked));
@@ -44,8 +48,19 @@ export function approval(ports: GraphPorts) {
     const refused = unheard(approvals, approver);
     if (refused !== undefined) return { note: `the answer was not taken: ${refused}` };
     const note = await store(ports, batch.proposalId, asked, read.answers, approver);
-    return update(last, await judgeResponse(ports, last.shown), note);
+    return update(last, await judgeResponse(ports, last.shown, "once"), note);
   };
+}
+
+/** approval-node-6 */
+async function closeHostDenied(ports: GraphPorts, batch: Batch, run: Owner | undefined): Promise<void> {
+  const { threadId, turnId, scope } = batch;
+  const denied = batch.calls.flatMap(({ operation, entry, judgement }) =>
+    judgement.kind === "refuse" && judgement.outcome.reason === "denied" && ports.hostDecision !== undefined
+      ? [{ threadId, turnId, scope, operation, toolDigest: entry?.digest ?? null, outcome: judgement.outcome }]
+      : [],
+  );
+  if (denied.length > 0) await ports.ledger.refuse(denied, run);
 }
 
 /** Whether it is a person's edit that the state does not show as asked about yet. */

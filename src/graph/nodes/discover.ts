@@ -13,13 +13,13 @@ import { leaseOf } from "../../langgraph/held-graph.js";
 import { toolSettings } from "../../policy/index.js";
 import type { GraphPorts } from "../ports.js";
 import { repair } from "../repair.js";
-import { placeOf } from "../runtime.js";
+import { threadOf } from "../runtime.js";
 import { type GraphState, type GraphUpdate, STATE_VERSION } from "../state.js";
 
 export function discover(ports: GraphPorts) {
   return async (state: GraphState, runtime: LangGraphRunnableConfig): Promise<GraphUpdate> => {
     await readBackUnknown(ports, state, runtime); // discover-4
-    const repaired = await repair(ports, state, placeOf(ports, runtime), leaseOf(runtime)?.owner); // discover-1
+    const repaired = await repair(ports, state, threadOf(ports, runtime), leaseOf(runtime)?.owner); // discover-1
     const published = await publish(ports, state, runtime);
     // A default is nothing that a saver stores: the version is written with the first snapshot.
     const version = state.snapshot === undefined ? { stateVersion: STATE_VERSION } : {};
@@ -30,7 +30,7 @@ export function discover(ports: GraphPorts) {
 /** discover-4 */
 async function readBackUnknown(ports: GraphPorts, state: GraphState, runtime: LangGraphRunnableConfig): Promise<void> {
   if (ports.settings.readBacks.length === 0) return;
-  const { threadId, scope } = placeOf(ports, runtime);
+  const { threadId, scope } = threadOf(ports, runtime);
   const { haltScope } = ports.config;
   const place = { threadId, scope, haltScope, turnId: "", proposalId: "", ledgerSeq: state.ledgerSeq };
   const { unknownWrites } = await ports.ledger.standing({ ...place, writes: [] });

@@ -40,15 +40,15 @@ export function execute(ports: GraphPorts) {
 
 /** The batch, once what a dead process left in flight is settled. */
 async function judgedNow(ports: GraphPorts, shown: ResponseShown): Promise<Batch> {
-  const batch = await judgeResponse(ports, shown);
+  const batch = await judgeResponse(ports, shown, "anew");
   if (!batch.abandoned) return batch;
   await ports.ledger.sweep({ threadId: shown.threadId, reads: false });
-  return judgeResponse(ports, shown);
+  return judgeResponse(ports, shown, "once");
 }
 
 /** The claim found what the judgement could not see yet: the batch goes back to a person. */
 async function askedViews(ports: GraphPorts, shown: ResponseShown, ids: readonly string[]) {
-  const views = judgedViews(await judgeResponse(ports, shown), () => false);
+  const views = judgedViews(await judgeResponse(ports, shown, "once"), () => false);
   return views.map((view) => (ids.includes(view.operationId) ? { ...view, status: "asked" as const } : view));
 }
 

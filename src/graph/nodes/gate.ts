@@ -15,7 +15,7 @@ export function gate(ports: GraphPorts) {
   return async (state: GraphState, runtime: LangGraphRunnableConfig): Promise<GraphUpdate> => {
     const last = lastResponse(state, placeOf(ports, runtime));
     if (!last) return { operations: [] };
-    const batch = await judgeResponse(ports, last.shown);
+    const batch = await judgeResponse(ports, last.shown, "anew");
     const operations = judgedViews(batch, () => true); // what is settled before it was even judged, another run settled
     if (!operations.some(({ status }) => status === "asked")) {
       ports.catalog.verifyAhead(verifiedServers(batch), { run: leaseOf(runtime), proposalId: batch.proposalId });

@@ -31,7 +31,7 @@ import { turnSpent } from "../../policy/index.js";
 import type { GraphPorts } from "../ports.js";
 import { repair } from "../repair.js";
 import { normalise } from "../response.js";
-import { placeOf } from "../runtime.js";
+import { threadOf } from "../runtime.js";
 import type { GraphState, GraphUpdate } from "../state.js";
 
 const SYSTEM = [
@@ -45,7 +45,7 @@ export function model(ports: GraphPorts) {
   const bound = new Map<string, Promise<Bound>>();
 
   return async (state: GraphState, runtime: LangGraphRunnableConfig): Promise<GraphUpdate> => {
-    const at = placeOf(ports, runtime);
+    const at = threadOf(ports, runtime);
     const { threadId, scope } = at;
     if (!state.messages.some((message) => message.getType() === "human")) {
       throw new ToolgateError("empty_question", "there is no user message to answer", "send one human message");

@@ -17,7 +17,7 @@ import { toUnknownItem } from "../../report/items.js";
 import { toolMessageOf } from "../closing.js";
 import { lastResponse } from "../last-response.js";
 import type { GraphPorts } from "../ports.js";
-import { placeOf, whoAnswers } from "../runtime.js";
+import { threadOf, whoAnswers } from "../runtime.js";
 import type { GraphState, GraphUpdate } from "../state.js";
 import { haltOf, ownUnknown, settledViews } from "../views.js";
 
@@ -28,7 +28,7 @@ type Resolutions = z.infer<typeof Answer>["resolutions"];
 
 export function resultUnknown(ports: GraphPorts) {
   return async (state: GraphState, runtime: LangGraphRunnableConfig): Promise<GraphUpdate> => {
-    const last = lastResponse(state, placeOf(ports, runtime));
+    const last = lastResponse(state, threadOf(ports, runtime));
     if (!last) return { operations: [] };
     const batch = await readBackFirst(ports, last.shown, runtime);
     const open = openUnknowns(batch);
