@@ -7,11 +7,14 @@
 
 import {
   type ApprovalRequest,
+  collapsed,
+  cutText,
   type EffectClass,
   escapeHidden,
   type JsonObject,
   type Operation,
   oneLine,
+  shown,
   type ToolEntry,
   type VerdictType,
 } from "../contracts/index.js";
@@ -129,7 +132,7 @@ function review({ operation, tool }: Question): ReviewConfig {
 }
 
 function describe({ request, operation, tool, earlier }: Question, apart: string | undefined): string {
-  const shown = showArguments(operation.arguments);
+  const args = showArguments(operation.arguments);
   const lines = [
     `${operation.effect === "write" ? "Write" : "Read"}: \`${oneLine(tool.tool)}\` of \`${oneLine(tool.server)}\``,
     ...(request.destination === undefined ? [] : [`Where it goes: ${request.destination.text}`]),
@@ -138,8 +141,8 @@ function describe({ request, operation, tool, earlier }: Question, apart: string
     ...earlier.map((line) => `- ${oneLine(line, 500)}`),
     ...(apart === undefined ? [] : [apart]),
     "",
-    shown.length === 0 ? "No arguments." : `Arguments (sha256 ${operation.argumentsDigest}):`,
-    ...shown,
+    args.length === 0 ? "No arguments." : `Arguments (sha256 ${operation.argumentsDigest}):`,
+    ...args,
     ...(editable(operation.arguments)
       ? []
       : ["", "Hidden characters are shown as \\u{…}. Because of them these arguments cannot be edited."]),
@@ -165,6 +168,6 @@ function toolWords({ title, description }: ToolEntry): string[] {
   return [
     "",
     "The server says of this tool (nobody checked it):",
-    ...words.map((text) => `> ${oneLine(text as string, TOOL_WORDS_CHARS)}`),
+    ...words.map((text) => `> ${cutText(shown(collapsed(text as string)), TOOL_WORDS_CHARS)}`),
   ];
 }

@@ -6,7 +6,7 @@
 
 import type { ActionRequest, ApprovalPayload } from "../approval/index.js";
 import { FOLD_CHARS } from "../approval/show.js";
-import { escapeHidden, type JsonObject, ToolgateError } from "../contracts/index.js";
+import { type JsonObject, ToolgateError, visibleJson } from "../contracts/index.js";
 import type { PersonAnswer } from "../index.js";
 import { readArguments } from "./json-line.js";
 import type { Ask } from "./prompt.js";
@@ -40,7 +40,7 @@ function question(action: ActionRequest, title: string, style: Style): string {
 
 /** Indented JSON with every character visible. No line of it can be taken for one of ours, because strings are quoted. */
 export function fullJson(args: JsonObject): string {
-  return escapeHidden(JSON.stringify(args, null, 2));
+  return visibleJson(args, 2);
 }
 
 /** Whether the description shortens a part of the value: a string or a key that is longer than what it shows whole. */
