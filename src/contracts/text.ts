@@ -65,7 +65,7 @@ export function oneLine(text: string, maxChars = 300): string {
 
 /** Text with each run of plain spaces and line ends as one space. A space of another kind stays, and is shown. */
 export function collapsed(text: string): string {
-  return text.replace(/[ \t\n\v\f\r]+/g, " ").replace(/^ | $/g, "");
+  return text.replace(/[ \t\n\v\f\r\u2028\u2029]+/g, " ").replace(/^ | $/g, "");
 }
 
 /** At most `maxChars` UTF-16 units of text. What was left out is an ellipsis, and nothing that is seen as one character is cut. */

@@ -16,6 +16,7 @@ import { EXIT } from "../exit.js";
 import type { CommandResult, Context } from "../io.js";
 import { table } from "../layout.js";
 import { configOf } from "../read-config.js";
+import { fitted } from "../wrap.js";
 
 /**
  * Everything wrong with the configuration at once. Starts no server, unless `connect` asks to see also what only their
@@ -27,7 +28,7 @@ export async function check(context: Context, connect: boolean): Promise<Command
   const text = problems.map(({ level, code, message }) => [level, code, oneLine(message, 1_000)]);
   return {
     value: { problems },
-    text: problems.length === 0 ? "The configuration is in order." : table(text),
+    text: problems.length === 0 ? "The configuration is in order." : fitted(context.io.stdout, table(text)),
     exitCode: wrong ? EXIT.error : EXIT.done,
   };
 }
