@@ -28,6 +28,8 @@ export interface Question {
   readonly tool: ToolEntry;
   /** One line for each earlier write the person is shown. */
   readonly earlier: readonly string[];
+  /** With whose name the tool's or its server's can be mistaken: ends of sentences. @default none */
+  readonly mistakable?: readonly string[];
 }
 
 /** One call to answer. `expiresAt` is ISO 8601 UTC. */
@@ -131,10 +133,11 @@ function review({ operation, tool }: Question): ReviewConfig {
   };
 }
 
-function describe({ request, operation, tool, earlier }: Question, apart: string | undefined): string {
+function describe({ request, operation, tool, earlier, mistakable = [] }: Question, apart: string | undefined): string {
   const args = showArguments(operation.arguments);
   const lines = [
     `${operation.effect === "write" ? "Write" : "Read"}: \`${oneLine(tool.tool)}\` of \`${oneLine(tool.server)}\``,
+    ...mistakable.map((what) => `Look closely: it ${oneLine(what, 500)}`),
     ...(request.destination === undefined ? [] : [`Where it goes: ${request.destination.text}`]),
     `Why you are asked: ${oneLine(request.why, 2_000)}`,
     ...(earlier.length > 0 ? ["Earlier writes; your answer covers these and no others:"] : []),

@@ -3,7 +3,17 @@
 import { dirname, resolve } from "node:path";
 import { checkConfig } from "../../adapters/config/findings.js";
 import { authFindings } from "../../adapters/config/langgraph-auth.js";
-import { BUILT_INS, type Config, type Finding, onDemand, oneLine, ToolgateError } from "../../contracts/index.js";
+import {
+  BUILT_INS,
+  type Config,
+  type Finding,
+  mistakable,
+  onDemand,
+  oneLine,
+  type ToolEntry,
+  ToolgateError,
+  toolKey,
+} from "../../contracts/index.js";
 import {
   compilePolicy,
   compileSettings,
@@ -88,9 +98,22 @@ async function listingFindings(context: Context): Promise<Finding[]> {
           message: `\`${oneLine(tool)}\` of \`${server}\` is withheld: ${reason}`,
         }),
       ),
+      ...lookAlikes(offered),
       ...unmatchedRules(host.policy, offered, connected),
       ...unmatchedReadBacks(host.settings, offered, connected),
       ...unfitReadBacks(host.settings, offered),
+    ];
+  });
+}
+
+/** Tools whose names a person can take for one another. */
+function lookAlikes(offered: readonly ToolEntry[]): Finding[] {
+  const said = mistakable([], offered);
+  return offered.flatMap(({ server, tool }) => {
+    const what = said.get(toolKey(server, tool));
+    if (what === undefined) return [];
+    return [
+      { level: "warning", code: "look_alike", message: `\`${oneLine(tool)}\` of \`${server}\` ${oneLine(what)}` },
     ];
   });
 }
