@@ -7,11 +7,14 @@
 
 import {
   type ApprovalRequest,
+  collapsed,
+  cutText,
   type EffectClass,
   escapeHidden,
   type JsonObject,
   type Operation,
   oneLine,
+  shown,
   type ToolEntry,
   type VerdictType,
 } from "../contracts/index.js";
@@ -25,6 +28,8 @@ export interface Question {
   readonly tool: ToolEntry;
   /** One line for each earlier write the person is shown. */
   readonly earlier: readonly string[];
+  /** With whose name the tool's or its server's can be mistaken: ends of sentences. @default none */
+  readonly mistakable?: readonly string[];
 }
 
 /** One call to answer. `expiresAt` is ISO 8601 UTC. */
@@ -128,18 +133,19 @@ function review({ operation, tool }: Question): ReviewConfig {
   };
 }
 
-function describe({ request, operation, tool, earlier }: Question, apart: string | undefined): string {
-  const shown = showArguments(operation.arguments);
+function describe({ request, operation, tool, earlier, mistakable = [] }: Question, apart: string | undefined): string {
+  const args = showArguments(operation.arguments);
   const lines = [
     `${operation.effect === "write" ? "Write" : "Read"}: \`${oneLine(tool.tool)}\` of \`${oneLine(tool.server)}\``,
+    ...mistakable.map((what) => `Look closely: it ${oneLine(what, 500)}`),
     ...(request.destination === undefined ? [] : [`Where it goes: ${request.destination.text}`]),
     `Why you are asked: ${oneLine(request.why, 2_000)}`,
     ...(earlier.length > 0 ? ["Earlier writes; your answer covers these and no others:"] : []),
     ...earlier.map((line) => `- ${oneLine(line, 500)}`),
     ...(apart === undefined ? [] : [apart]),
     "",
-    shown.length === 0 ? "No arguments." : `Arguments (sha256 ${operation.argumentsDigest}):`,
-    ...shown,
+    args.length === 0 ? "No arguments." : `Arguments (sha256 ${operation.argumentsDigest}):`,
+    ...args,
     ...(editable(operation.arguments)
       ? []
       : ["", "Hidden characters are shown as \\u{…}. Because of them these arguments cannot be edited."]),
@@ -165,6 +171,6 @@ function toolWords({ title, description }: ToolEntry): string[] {
   return [
     "",
     "The server says of this tool (nobody checked it):",
-    ...words.map((text) => `> ${oneLine(text as string, TOOL_WORDS_CHARS)}`),
+    ...words.map((text) => `> ${cutText(shown(collapsed(text as string)), TOOL_WORDS_CHARS)}`),
   ];
 }

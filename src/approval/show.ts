@@ -8,7 +8,7 @@
 //   show-3. A value cannot look like another line: each of its lines carries a mark that nothing else carries.
 //   show-4. Arguments with which a call can do harm (paths, addresses, amounts) come first, wherever they are nested.
 
-import { escapeHidden, hasHidden, type JsonObject, sha256 } from "../contracts/index.js";
+import { hasHidden, headOf, type JsonObject, quoted, sha256, tailOf, visibleJson } from "../contracts/index.js";
 
 /** Characters above which a string value is shortened. What a host accepts by default is shown as a whole. */
 export const FOLD_CHARS = 32_000;
@@ -57,7 +57,7 @@ function show(path: string, value: unknown, first: boolean): Shown[] {
   if (typeof value === "string") return [{ lines: showText(path, value), first }];
   const json = JSON.stringify(value);
   const parted = typeof value === "object" && value !== null && json.length > COMPACT_CHARS;
-  if (!parted) return [{ lines: [`${path}: ${escapeHidden(json)}`], first: first || hasTellingKey(value) }];
+  if (!parted) return [{ lines: [`${path}: ${visibleJson(value)}`], first: first || hasTellingKey(value) }];
   return parts(value, path).flatMap(([at, item, key]) => show(at, item, first || telling(key)));
 }
 
@@ -66,8 +66,8 @@ function showText(path: string, text: string): string[] {
     const asLines = text.includes("\n") && !hasHidden(text); // show-2
     return asLines ? [`${path}: ${size(text)}`, ...block(text)] : [`${path}: ${quoted(text)}`];
   }
-  const head = whole(text.slice(0, HEAD_CHARS));
-  const tail = whole(text.slice(-TAIL_CHARS));
+  const head = headOf(text, HEAD_CHARS);
+  const tail = tailOf(text, TAIL_CHARS);
   const left = text.length - head.length - tail.length;
   const part = hasHidden(text) ? (piece: string) => block(quoted(piece)) : block;
   return [
@@ -81,16 +81,9 @@ function showText(path: string, text: string): string[] {
 /** Lines of a value, marked as such. (show-3) */
 const block = (text: string): string[] => text.split("\n").map((line) => `  | ${line}`);
 
-const quoted = (text: string): string => escapeHidden(JSON.stringify(text));
-
 function size(text: string): string {
   const lines = text.split("\n").length;
   return `${text.length} characters${lines > 1 ? ` in ${lines} lines` : ""}`;
-}
-
-/** Drops the halves of surrogate pairs that a cut left at either end. */
-function whole(text: string): string {
-  return text.replace(/^[\uDC00-\uDFFF]|[\uD800-\uDBFF]$/g, "");
 }
 
 function parts(value: object, path: string): [path: string, item: unknown, key: string][] {
@@ -104,7 +97,7 @@ function parts(value: object, path: string): [path: string, item: unknown, key: 
 
 /** A key that is a plain word stays as it is; any other key is quoted. */
 function keyText(key: string): string {
-  if (key.length > KEY_CHARS) return `${quoted(whole(key.slice(0, KEY_CHARS)))}… (sha256 ${sha256(key)})`;
+  if (key.length > KEY_CHARS) return `${quoted(headOf(key, KEY_CHARS))}… (sha256 ${sha256(key)})`;
   return /^[A-Za-z0-9_$-]+$/.test(key) ? key : quoted(key);
 }
 

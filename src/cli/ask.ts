@@ -3,19 +3,24 @@
 //   questions-1. The whole arguments are shown before the question. A long value is never only summarised.
 //   questions-2. Only the exact word `approve` is a yes. Anything unclear is asked again; typing nothing stops here.
 //   questions-3. Each answer is in the ledger before the next question is shown, so stopping between two questions loses none.
+//   questions-4. Lines are broken here, at the terminal's width. Each part of a broken line has the mark that says whose text it is.
+//   questions-5. The last line above the prompt names the tool and where the call goes.
 
 import type { ActionRequest, ApprovalPayload } from "../approval/index.js";
 import { FOLD_CHARS } from "../approval/show.js";
-import { escapeHidden, type JsonObject, ToolgateError } from "../contracts/index.js";
+import { type JsonObject, oneLine, ToolgateError, visibleJson } from "../contracts/index.js";
 import type { PersonAnswer } from "../index.js";
 import { readArguments } from "./json-line.js";
 import type { Ask } from "./prompt.js";
 import type { Style } from "./style.js";
+import { wrapped } from "./wrap.js";
 
 export interface Terminal {
   readonly ask: Ask;
   readonly write: (text: string) => void;
   readonly style: Style;
+  /** Cells of a line of the terminal. Without it no line is broken. */
+  readonly width?: () => number;
   /** Stores an answer. Throws `ToolgateError` when it cannot be taken. */
   readonly answer: (approvalId: string, answer: PersonAnswer) => Promise<unknown>;
 }
@@ -23,24 +28,32 @@ export interface Terminal {
 /** Asks about each call. False when the person stopped before the last one. */
 export async function askQuestions(terminal: Terminal, payload: ApprovalPayload): Promise<boolean> {
   const { actionRequests: actions, reviewConfigs: reviews } = payload;
-  if (payload.note !== undefined) terminal.write(terminal.style.warn(`the last answer was not taken: ${payload.note}`));
+  if (payload.note !== undefined)
+    terminal.write(terminal.style.warn(`the last answer was not taken: ${oneLine(payload.note, 2_000)}`));
   for (const [index, action] of actions.entries()) {
     const editable = reviews[index]?.allowedDecisions.includes("edit") === true;
-    terminal.write(question(action, `Question ${index + 1} of ${actions.length}`, terminal.style));
+    terminal.write(question(action, `Question ${index + 1} of ${actions.length}`, terminal));
     if (!(await answerOne(terminal, action, editable))) return false;
   }
   return true;
 }
 
-/** The text of one question, with the whole arguments (questions-1). */
-function question(action: ActionRequest, title: string, style: Style): string {
+/** The text of one question, with the whole arguments (questions-1), in lines that the terminal does not break (questions-4). */
+function question(action: ActionRequest, title: string, { style, width }: Terminal): string {
   const whole = folded(action.args) ? ["", "The whole arguments:", fullJson(action.args)] : [];
-  return ["", style.bold(title), action.description, ...whole, ""].join("\n");
+  const text = [action.description, ...whole, "", aboutLine(action)].join("\n");
+  return ["", style.bold(title), width === undefined ? text : wrapped(text, width())].join("\n");
+}
+
+/** What the answer is about: the last line before the prompt, so that no text above it can be taken for it. (questions-5) */
+function aboutLine({ server, tool, destination, name }: ActionRequest): string {
+  const route = server === null || tool === null ? oneLine(name) : `\`${oneLine(tool)}\` of \`${oneLine(server)}\``;
+  return `You answer for ${route}${destination === null ? "" : `, where it goes: ${oneLine(destination, 1_000)}`}`;
 }
 
 /** Indented JSON with every character visible. No line of it can be taken for one of ours, because strings are quoted. */
 export function fullJson(args: JsonObject): string {
-  return escapeHidden(JSON.stringify(args, null, 2));
+  return visibleJson(args, 2);
 }
 
 /** Whether the description shortens a part of the value: a string or a key that is longer than what it shows whole. */

@@ -5,7 +5,11 @@ import { oneLine } from "../contracts/text.js";
 
 /** A stream that a person types into. Only a terminal has `setRawMode`. */
 export type Input = Readable & { readonly isTTY?: boolean; setRawMode?(raw: boolean): unknown };
-export type Output = Writable & { readonly isTTY?: boolean };
+export type Output = Writable & {
+  readonly isTTY?: boolean;
+  /** Of a terminal: how many cells a line has. */
+  readonly columns?: number;
+};
 
 export interface Io {
   readonly stdin: Input;

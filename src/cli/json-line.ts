@@ -7,11 +7,11 @@
 import { parseStrictJson } from "../adapters/config/strict-json.js";
 import type { JsonObject } from "../contracts/index.js";
 import { isObject } from "../contracts/object.js";
-import { replaceHidden } from "../contracts/text.js";
+import { visibleJson } from "../contracts/text.js";
 
 /** One line of JSON. (cli-json-1) */
 export function jsonLine(value: object): string {
-  return replaceHidden(JSON.stringify(value), jsonEscapes);
+  return visibleJson(value, 0, jsonEscapes);
 }
 
 /** A code point as JSON escapes it: one `\uXXXX` for each of its UTF-16 units. */

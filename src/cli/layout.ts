@@ -9,6 +9,8 @@ export interface ShowOptions {
   readonly style: Style;
   /** A command as the user must type it. */
   readonly command: (...args: readonly string[]) => string;
+  /** Breaks lines where they are shown at a terminal. */
+  readonly fitted?: (text: string) => string;
 }
 
 /** A turn: the answer, then what waits for a person. */
@@ -26,7 +28,7 @@ export function showApprovals(items: readonly (ApprovalItem & { threadId?: strin
   return blocks([
     options.style.bold(`Waiting for approval: ${items.length}`),
     ...items.map((item) =>
-      lines([
+      fittedLines(options, [
         options.style.bold(item.approvalId),
         ...callLines(item),
         ...(item.destination === null ? [] : [`  where it goes: ${oneLine(item.destination, 1_000)}`]),
@@ -49,7 +51,7 @@ export function showUnknowns(items: readonly (UnknownItem & { threadId?: string 
   return blocks([
     options.style.bold(`Writes that may or may not have happened: ${items.length}`),
     ...items.map((item) =>
-      lines([
+      fittedLines(options, [
         options.style.bold(item.operationId),
         ...callLines(item),
         `  sent: ${item.sentAt ?? "not known"}`,
@@ -98,6 +100,11 @@ export function table(rows: readonly (readonly string[])[]): string {
         .trimEnd(),
     ),
   );
+}
+
+/** Lines that may hold others' words. */
+function fittedLines({ fitted = (text) => text }: ShowOptions, parts: readonly string[]): string {
+  return fitted(lines(parts));
 }
 
 export const lines = (parts: readonly string[]): string => parts.join("\n");

@@ -15,6 +15,7 @@ import { failureOf, Stopped, tellFailure, UsageError } from "./error-report.js";
 import { EXIT } from "./exit.js";
 import { type CommandResult, type Context, commandLine, DEFAULT_CONFIG, type Io, type Options } from "./io.js";
 import { jsonLine } from "./json-line.js";
+import { fitted } from "./wrap.js";
 
 /** Runs one command line, without the program's own name. Resolves with the exit code; never rejects. */
 export async function runCommand(argv: readonly string[], io: Io): Promise<number> {
@@ -43,7 +44,11 @@ function contextOf(io: Io, given: Partial<Options>): Context {
     json: given.json === true,
     verbose: given.verbose === true,
   };
-  return { io: { ...io, cwd: io.cwd ?? "" }, options, note: (line) => void io.stderr.write(`${line}\n`) };
+  return {
+    io: { ...io, cwd: io.cwd ?? "" },
+    options,
+    note: (line) => void io.stderr.write(`${fitted(io.stderr, line)}\n`),
+  };
 }
 
 /** Whether --json is given, also when the rest of the command line cannot be read. (cli-1) */

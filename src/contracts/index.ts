@@ -5,6 +5,7 @@ export * from "./built-ins.js";
 export * from "./config.js";
 export * from "./digest.js";
 export * from "./errors.js";
+export * from "./look-alike.js";
 export * from "./mcp-port.js";
 export * from "./near.js";
 export * from "./object.js";

@@ -7,7 +7,14 @@
 //   check-2. A path or command that was filled in from a secret is not shown.
 
 import { existsSync, statSync } from "node:fs";
-import type { Config, Finding, ServerConfig, StdioServer } from "../../contracts/index.js";
+import {
+  type Config,
+  type Finding,
+  mistakable,
+  type ServerConfig,
+  type StdioServer,
+  serverKey,
+} from "../../contracts/index.js";
 import { commandKind, type FoundCommand, findCommand } from "../mcp/command.js";
 import { logFindings } from "../sqlite/wal.js";
 import { isAbout, urlProblem } from "./read-servers.js";
@@ -20,6 +27,7 @@ export function checkConfig(config: Config, env: Environment = process.env): rea
     ...storeFindings(config),
     ...modelFindings(config),
     ...Object.entries(config.mcpServers).flatMap(([name, server]) => serverFindings(name, server, config, env)),
+    ...lookAlikeFindings(config),
     ...toolFindings(config),
     ...readBackFindings(config),
     ...secretFindings(config),
@@ -111,6 +119,16 @@ function exposure(name: string, server: StdioServer, config: Config): Finding[] 
     const held = what === "store" ? "the store" : "this configuration and its lock file";
     const advice = "give it a folder of its own, or move them out";
     return error("writable_by_server", `server \`${name}\` may write \`${root}\`, which holds ${held}: ${advice}`);
+  });
+}
+
+/** Names of servers that a person can take for one another. */
+function lookAlikeFindings({ mcpServers }: Config): Finding[] {
+  const names = Object.keys(mcpServers);
+  const said = mistakable(names, []);
+  return names.flatMap((name) => {
+    const what = said.get(serverKey(name));
+    return what === undefined ? [] : [warning("look_alike", `server \`${name}\` ${what}; give it another one`)];
   });
 }
 

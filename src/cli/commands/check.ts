@@ -7,9 +7,12 @@ import {
   BUILT_INS,
   type Config,
   type Finding,
+  mistakable,
   onDemand,
   oneLine,
+  type ToolEntry,
   ToolgateError,
+  toolKey,
   type WithheldTool,
 } from "../../contracts/index.js";
 import {
@@ -25,6 +28,7 @@ import { EXIT } from "../exit.js";
 import type { CommandResult, Context } from "../io.js";
 import { table } from "../layout.js";
 import { configOf } from "../read-config.js";
+import { fitted } from "../wrap.js";
 
 /**
  * Everything wrong with the configuration at once. Starts no server, unless `connect` asks to see also what only their
@@ -36,7 +40,7 @@ export async function check(context: Context, connect: boolean): Promise<Command
   const text = problems.map(({ level, code, message }) => [level, code, oneLine(message, 1_000)]);
   return {
     value: { problems },
-    text: problems.length === 0 ? "The configuration is in order." : table(text),
+    text: problems.length === 0 ? "The configuration is in order." : fitted(context.io.stdout, table(text)),
     exitCode: wrong ? EXIT.error : EXIT.done,
   };
 }
@@ -96,6 +100,7 @@ async function listingFindings(context: Context): Promise<Finding[]> {
           message: `\`${oneLine(tool)}\` of \`${server}\` is withheld: ${reason}`,
         }),
       ),
+      ...lookAlikes(offered),
       ...unmatchedRules(host.policy, [...offered, ...keptBack(withheld)], connected),
       ...unfitRules(host.policy, offered),
       ...unmatchedReadBacks(host.settings, offered, connected),
@@ -108,4 +113,16 @@ async function listingFindings(context: Context): Promise<Finding[]> {
 function keptBack(withheld: readonly WithheldTool[]) {
   const byRule = withheld.filter(({ reason }) => reason.startsWith("`permissions.deny`"));
   return byRule.map(({ server, tool }) => ({ alias: "", server, tool }));
+}
+
+/** Tools whose names a person can take for one another. */
+function lookAlikes(offered: readonly ToolEntry[]): Finding[] {
+  const said = mistakable([], offered);
+  return offered.flatMap(({ server, tool }) => {
+    const what = said.get(toolKey(server, tool));
+    if (what === undefined) return [];
+    return [
+      { level: "warning", code: "look_alike", message: `\`${oneLine(tool)}\` of \`${server}\` ${oneLine(what)}` },
+    ];
+  });
 }

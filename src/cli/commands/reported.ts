@@ -6,6 +6,7 @@ import { type CommandResult, type Context, commandLine } from "../io.js";
 import { type ShowOptions, showReport } from "../layout.js";
 import { styleOf } from "../style.js";
 import type { Turn } from "../turn.js";
+import { fitted } from "../wrap.js";
 
 /** The outcome of a turn. Its failure, if any, is reported on stderr; the report goes to stdout. */
 export function turnOutcome(context: Context, { report, cause }: Turn): CommandResult {
@@ -17,5 +18,6 @@ export function showOptions(context: Context): ShowOptions {
   return {
     style: styleOf(context.io.stdout, context.io.env),
     command: (...args) => commandLine(context, ...args),
+    fitted: (text) => fitted(context.io.stdout, text),
   };
 }

@@ -8,6 +8,7 @@ import { type Opened, withToolgate } from "../open-agent.js";
 import { createAsk } from "../prompt.js";
 import { styleOf } from "../style.js";
 import type { Turn } from "../turn.js";
+import { columnsOf } from "../wrap.js";
 import { turnOutcome } from "./reported.js";
 
 /** The longest question, in characters. */
@@ -70,6 +71,7 @@ async function askPerson({ toolgate, context }: Opened, { asks }: Turn): Promise
       ask: createAsk(io.stdin, io.stderr, io.stop),
       write: context.note,
       style: styleOf(io.stderr, io.env),
+      width: () => columnsOf(io.stderr),
       answer: (approvalId, answer) => toolgate.ledger.answer(approvalId, answer, { approver: io.user }),
     },
     asks as NonNullable<Turn["asks"]>,

@@ -6,12 +6,13 @@ import { EXIT } from "../exit.js";
 import type { CommandResult, Context } from "../io.js";
 import { blocks, lines, table } from "../layout.js";
 import { withToolgate } from "../open-agent.js";
+import { fitted } from "../wrap.js";
 
 /** The tools as they are now, or those of a snapshot that was shown to a model. */
 export function tools(context: Context, snapshotId: string | undefined): Promise<CommandResult> {
   return withToolgate(context, { starts: snapshotId === undefined }, async ({ toolgate }) => {
     const report = snapshotId === undefined ? await listed(toolgate) : await stored(toolgate, snapshotId);
-    return { value: report, text: showTools(report), exitCode: EXIT.done };
+    return { value: report, text: fitted(context.io.stdout, showTools(report)), exitCode: EXIT.done };
   });
 }
 

@@ -14,7 +14,7 @@
 
 import { interrupt, type LangGraphRunnableConfig } from "@langchain/langgraph";
 import { approvalPayload, type PersonAnswer, type Question, readAnswer, reasked } from "../../approval/index.js";
-import type { Owner } from "../../contracts/index.js";
+import { mistakable, type Owner, serverKey, toolKey } from "../../contracts/index.js";
 import { type Batch, type BatchCall, judgeResponse } from "../../gate/batch.js";
 import { injectsOf } from "../../gate/routed-call.js";
 import { refusedAnswer, storeAnswers, unheard } from "../../gate/verdicts.js";
@@ -38,7 +38,8 @@ export function approval(ports: GraphPorts) {
     await closeHostDenied(ports, batch, leaseOf(runtime)?.owner);
     const requests = open.map((call) => newRequest(ports, batch, call));
     const asked = await ports.ledger.ask(requests, leaseOf(runtime)?.owner); // stored before anybody is asked
-    const questions = open.map((call, index) => questionAbout(call, asked[index] as Asked));
+    const names = mistakable(Object.keys(ports.config.mcpServers), batch.snapshot?.tools ?? []);
+    const questions = open.map((call, index) => questionAbout(call, asked[index] as Asked, names));
     const answer: unknown = interrupt(approvalPayload(questions, state.note === "" ? undefined : state.note)); // approval-node-1
 
     const { approvals } = ports.config;
@@ -92,12 +93,19 @@ function update(last: LastResponse, batch: Batch, note: string): GraphUpdate {
   return { operations: judgedViews(batch, () => false), note, ...(messages.length > 0 ? { messages } : {}) };
 }
 
-function questionAbout(call: BatchCall, { request }: Asked): Question {
+function questionAbout(call: BatchCall, { request }: Asked, names: ReadonlyMap<string, string>): Question {
+  const { server, tool } = call.operation;
+  const ofTool = names.get(toolKey(server ?? "", tool ?? ""));
+  const ofServer = names.get(serverKey(server ?? ""));
   return {
     request,
     operation: call.operation,
     tool: call.entry as NonNullable<typeof call.entry>, // a call without a tool is refused, never asked
     earlier: earlierOf(call).map((write) => `${write.alias} (${write.state})`),
+    mistakable: [
+      ...(ofTool === undefined ? [] : [ofTool]),
+      ...(ofServer === undefined ? [] : [`is of a server that ${ofServer}`]),
+    ],
   };
 }
 
