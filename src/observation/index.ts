@@ -9,3 +9,4 @@ export * from "./page.js";
 export * from "./plain-data.js";
 export * from "./redact.js";
 export * from "./results.js";
+export * from "./storable.js";
