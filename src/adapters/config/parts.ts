@@ -15,9 +15,9 @@ const LEVELS = 4;
 /** The parts of a value. `named`: its name says that it is a secret. */
 export function partsOf(value: string, named = false, level = 0): string[] {
   if (level > LEVELS) return [];
-  if (value.includes("-----BEGIN ")) return linesOfPem(value);
   const json = parsed(value);
   if (json !== undefined) return ofJson(json, named, level);
+  if (value.includes("-----BEGIN ")) return linesOfPem(value);
   const inside = decodedText(value);
   if (inside !== undefined) return [inside, ...partsOf(inside, named, level + 1)];
   return itemsOf(value).flatMap((item) => ofItem(item, named, level));
@@ -59,7 +59,8 @@ function ofJson(value: unknown, named: boolean, level: number): string[] {
   });
 }
 
-function itemsOf(text: string): string[] {
+/** The items of a list that commas or lines divide. */
+export function itemsOf(text: string): string[] {
   const items = text.split(/\s*(?:,|\r?\n)\s*/).map((item) => item.trim());
   return items.length > 1 ? items : [];
 }

@@ -19,7 +19,7 @@ import type { ServerConfig } from "../../contracts/index.js";
 import { MIN_SECRET_CHARS } from "../../observation/redact.js";
 import { looksSecret, surelyNoSecret } from "./looks.js";
 import { saysSecret } from "./names.js";
-import { partsOf } from "./parts.js";
+import { itemsOf, partsOf } from "./parts.js";
 
 const SESSION = new Set(
   "HOME USER LOGNAME USERNAME PATH PWD SHELL TMPDIR TMP TEMP LANG TERM HOSTNAME NODE_ENV USERPROFILE APPDATA".split(
@@ -70,7 +70,8 @@ export interface Secrets {
 export function secretsOf(sources: SecretSources): Secrets {
   const found = new Set<string>();
   const add = (value: string, named: boolean) => {
-    for (const part of [value, ...partsOf(value, named), ...ofText(value)]) found.add(part);
+    const parts = [value, ...partsOf(value, named)];
+    for (const part of [...parts, ...[...parts, ...itemsOf(value)].flatMap((one) => [...ofText(one)])]) found.add(part);
   };
   for (const [name, value] of sources.used) if (!SESSION.has(name)) add(value, saysSecret(name));
   for (const { grantSecret } of sources.servers) if (grantSecret !== undefined) found.add(grantSecret);
@@ -117,8 +118,8 @@ function* ofSetting(name: string, value: string): Generator<string> {
   if (FORMAT_HEADER.test(name)) return;
   const named = saysSecret(name);
   if (named) yield* ofValue(value);
-  yield* ofText(value);
   const parts = partsOf(value, named);
+  for (const text of [value, ...itemsOf(value)]) yield* ofText(text);
   if (named || value.includes("-----BEGIN ")) yield* parts;
   for (const word of [value, ...parts, ...value.split(/[\s,;]+/)]) if (looksSecret(word)) yield word;
 }
