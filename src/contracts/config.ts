@@ -233,8 +233,10 @@ export const Config = z.strictObject({
   store: StoreConfig,
   /** Threads that nobody has used for so many days are forgotten. @default never */
   retention: z.strictObject({ days: z.number().positive() }).optional(),
-  /** Values that never leave the process in text: expanded variables, headers, the approval secret. */
+  /** Values that never leave the process in text: expanded variables, the approval secret, and the parts of both. */
   secrets: z.array(z.string()).default([]),
+  /** Secrets that are written in the configuration itself. They are taken out of text and leave definitions as they are. */
+  literalSecrets: z.array(z.string()).default([]),
   /** The folder the configuration came from; what relative paths were relative to. */
   folder: z.string(),
 });

@@ -9,7 +9,8 @@ const CUT = "\0";
 
 /** By a server's name; undefined for a name that the configuration does not have. Each is worked out once. */
 export function destinationsOf(config: Config): (server: string) => Destination | undefined {
-  const { mcpServers, secrets, approvals, folder } = config;
+  const { mcpServers, approvals, folder } = config;
+  const secrets = [...config.secrets, ...config.literalSecrets];
   const terms: DestinationTerms = {
     redact: createRedactor(secrets, [GRANT_START]),
     cut: createRedactor(secrets, [], CUT),

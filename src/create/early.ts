@@ -24,7 +24,7 @@ export interface EarlyServers {
 /** Starts the servers that every run connects. Throws what is wrong with the configuration; then nothing is started. */
 export async function startEarly(config: Config): Promise<EarlyServers> {
   await configure({ config });
-  let { redact } = openRedactor(config.secrets, [GRANT_START]);
+  let { redact } = openRedactor([...config.secrets, ...config.literalSecrets], [GRANT_START]);
   const { mcpServers, lateAnswerMs } = config;
   const pool = createServers(mcpServers, { now: Date.now, redact: (text) => redact(text), lateAnswerMs });
   const servers = startedOf(pool, serversInUse(config, []));

@@ -49,7 +49,7 @@ export async function openRecords(given: Config): Promise<OpenRecords> {
   };
   return {
     records: recordsOf(ports, shownIn(config, store)),
-    redact: openRedactor(config.secrets, [GRANT_START]).redact,
+    redact: openRedactor([...config.secrets, ...config.literalSecrets], [GRANT_START]).redact,
     close: once(() =>
       takeEvery([() => checker.close(), () => ledger.close(), () => store.close(), () => owners.end()]),
     ),

@@ -15,7 +15,7 @@ import { buildGraph, type GraphPorts } from "../graph/index.js";
 import { isOurSaver } from "../langgraph/keyed-saver.js";
 import { spokenFor } from "../langgraph/place.js";
 import { createCatalog } from "../listings/catalog.js";
-import { openRedactor } from "../observation/index.js";
+import { createNameRedactor, createRedactor, openRedactor } from "../observation/index.js";
 import { withLastBodies } from "../observation/last-bodies.js";
 import { toolSettings, withheldByDeny } from "../policy/index.js";
 import { recordsOf, scopeNamed } from "../report/records.js";
@@ -127,7 +127,11 @@ function portsOf(
   const now = options.now ?? Date.now;
   const steady = steadyMs;
   const ledger = options.ledger ?? stores.ledger;
-  const { redact, hide } = openRedactor(config.secrets, [GRANT_START]);
+  const { redact, hide } = openRedactor([...config.secrets, ...config.literalSecrets], [GRANT_START]);
+  const definitions = {
+    redact: createRedactor(config.secrets, [GRANT_START]), // without what the configuration itself says (secrets-4)
+    redactNames: createNameRedactor(config.secrets, [GRANT_START]),
+  };
   const servers = made.openServers(config, { now, redact, lateAnswerMs: config.lateAnswerMs });
   const injected = (server: string, tool: string) =>
     Object.keys(toolSettings(settings, { alias: "", server, tool }).inject ?? {});
@@ -138,7 +142,7 @@ function portsOf(
     ledger,
     results: withLastBodies(stores.results),
     servers,
-    catalog: createCatalog({ config, servers, ledger, locals: shown, injected, keptBack, redact, pause, steady }),
+    catalog: createCatalog({ config, servers, ledger, locals: shown, injected, keptBack, ...definitions, pause, steady }),
     checker: createSchemaChecker(),
     policy,
     settings,

@@ -8,6 +8,7 @@ import { held, leaseOf } from "../langgraph/held-graph.js";
 import { light, route } from "../langgraph/light.js";
 import { narrow } from "../langgraph/narrow.js";
 import { lapsed } from "../langgraph/thread-lease.js";
+import { redactedError } from "../observation/index.js";
 import { approval } from "./nodes/approval.js";
 import { discover } from "./nodes/discover.js";
 import { execute } from "./nodes/execute.js";
@@ -66,7 +67,13 @@ type Node = (state: GraphState, runtime: LangGraphRunnableConfig) => Promise<Gra
 function oursOf(ports: GraphPorts, node: Node): Node {
   return async (state, runtime) => {
     if (leaseOf(runtime)?.valid() === false) throw lapsed(threadOf(ports, runtime).threadId);
-    if ((state.stateVersion ?? STATE_VERSION) <= STATE_VERSION) return changesOf(state, await node(state, runtime));
+    if ((state.stateVersion ?? STATE_VERSION) <= STATE_VERSION) {
+      try {
+        return changesOf(state, await node(state, runtime));
+      } catch (error) {
+        throw redactedError(error, ports.redact); // LangGraph stores it with the checkpoint and tells every handler
+      }
+    }
     throw new ToolgateError(
       "store_version",
       `this thread was saved by a later version of toolgate (state version ${state.stateVersion})`,

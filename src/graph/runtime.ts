@@ -4,6 +4,7 @@ import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import type { Run } from "../execution/ports.js";
 import type { RunPlace } from "../gate/batch.js";
 import { identityFrom, UNAUTHENTICATED } from "../gate/identity.js";
+import { cleanCallbacks } from "../langgraph/clean-callbacks.js";
 import { checkpointStored } from "../langgraph/durability.js";
 import { placeOfRun } from "../langgraph/held-graph.js";
 import type { Lease } from "../langgraph/thread-lease.js";
@@ -45,7 +46,7 @@ export function runOf(ports: GraphPorts, state: GraphState, runtime: LangGraphRu
     snapshotId: state.snapshot?.id,
     signal: runtime.signal,
     stored: (withinMs) => checkpointStored(ports, runtime, withinMs),
-    toolConfig: (signal) => toolConfig(runtime, signal),
+    toolConfig: (signal) => ({ ...toolConfig(runtime, signal), ...cleanCallbacks(runtime.callbacks, ports.redact) }),
     tell: (event) => runtime.writer?.(event),
   };
 }

@@ -12,6 +12,7 @@
 //           not survive a loss of power.
 //   held-7. A run, a look at a thread and a change to it are of one scope, which the host names. A thread of another scope is
 //           not there (place.ts, keyed-saver.ts).
+//   held-8. What a run, a look or a change throws holds no secret of the configuration.
 //
 // It overrides LangGraph's `_streamIterator` and `_resolveCheckpointer`, which are private: test/langgraph/pinned.test.ts names the version.
 
@@ -24,6 +25,7 @@ import {
 } from "@langchain/langgraph";
 import { ToolgateError } from "../contracts/index.js";
 import type { Ledger } from "../ledger/port.js";
+import { redactedError } from "../observation/index.js";
 import { drained } from "./drain.js";
 import { type Saves, savesOf } from "./fenced-saver.js";
 import { keyedSaver } from "./keyed-saver.js";
@@ -33,6 +35,8 @@ import { type Lease, type LeasePorts, takeThread } from "./thread-lease.js";
 export interface HeldPorts extends LeasePorts {
   readonly ledger: LeasePorts["ledger"] & Pick<Ledger, "adopt" | "scopeOf">;
   /** `elapsed` resolves after so many milliseconds. */
+  /** Takes the secrets out of text. */
+  readonly redact: (text: string) => string;
   readonly after: (ms: number) => { readonly elapsed: Promise<void>; readonly cancel: () => void };
 }
 
@@ -83,9 +87,21 @@ export function held<G extends object>(
   ports: HeldPorts,
   scopeOf: (config: LangGraphRunnableConfig) => string,
 ): G {
+  const clean = (error: unknown) => redactedError(error, ports.redact); // held-8
+  const rethrow = (error: unknown) => {
+    throw clean(error);
+  };
   const Base = graph.constructor as new (fields: object) => Runs;
   class HeldGraph extends Base {
     override async *_streamIterator(input: unknown, options?: Options): AsyncGenerator<unknown> {
+      try {
+        yield* this.#run(input, options);
+      } catch (error) {
+        throw clean(error);
+      }
+    }
+
+    async *#run(input: unknown, options?: Options): AsyncGenerator<unknown> {
       const place = this.#placeOf(options);
       const config = merged(this.config, options);
       const run = super._streamIterator.bind(this);
@@ -128,6 +144,10 @@ export function held<G extends object>(
     }
 
     override async getState(config: Options, options?: object) {
+      return this.#look(config, options).catch(rethrow);
+    }
+
+    async #look(config: Options, options?: object) {
       const place = this.#placeOf(config);
       await mustBeOurs(ports.ledger, place);
       const shown = await super.getState(looking(config, place), options);
@@ -135,17 +155,23 @@ export function held<G extends object>(
     }
 
     override async *getStateHistory(config: Options, options?: object) {
-      const place = this.#placeOf(config);
-      await mustBeOurs(ports.ledger, place);
-      yield* super.getStateHistory(looking(config, place), options);
+      try {
+        const place = this.#placeOf(config);
+        await mustBeOurs(ports.ledger, place);
+        yield* super.getStateHistory(looking(config, place), options);
+      } catch (error) {
+        throw clean(error);
+      }
     }
 
     override async bulkUpdateState(config: Options, supersteps: unknown) {
-      const place = this.#placeOf(config);
-      await takeForScope(ports.ledger, place);
-      return super.bulkUpdateState(looking(config, place), supersteps).catch((error: unknown) => {
-        throw ofNoNode(error);
-      });
+      try {
+        const place = this.#placeOf(config);
+        await takeForScope(ports.ledger, place);
+        return await super.bulkUpdateState(looking(config, place), supersteps);
+      } catch (error) {
+        throw clean(ofNoNode(error));
+      }
     }
 
     #placeOf(given: Options | undefined): Place {

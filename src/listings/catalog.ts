@@ -18,8 +18,10 @@ export interface CatalogDeps {
   readonly injected: (server: string, tool: string) => readonly string[];
   /** Why the host's own rules keep a tool back; undefined when they do not. */
   readonly keptBack?: (entry: ToolEntry) => string | undefined;
-  /** Removes secrets from text. */
+  /** Removes secrets from what a definition says. */
   readonly redact: (text: string) => string;
+  /** The same for its names and rules, which mean something else in another case. @default `redact` */
+  readonly redactNames?: (text: string) => string;
   /**
    * Resolves after the event loop has run, as a promise of `setImmediate` does. It is awaited between slices of a large
    * catalog. **Contract:** does not reject.
@@ -52,9 +54,9 @@ export interface Catalog {
 }
 
 export function createCatalog(deps: CatalogDeps): Catalog {
-  const { servers, injected, redact, pause, steady } = deps;
+  const { servers, injected, redact, redactNames, pause, steady } = deps;
   const { limits } = deps.config.catalog;
-  const listings = createListings({ limits, servers, injected, redact, pause, steady });
+  const listings = createListings({ limits, servers, injected, redact, redactNames, pause, steady });
   const assembler = createAssembler(deps, listings);
   const known = new Map<Digest, ToolSnapshot>();
   const storing = new Map<Digest, Promise<void>>();

@@ -20,8 +20,10 @@ import { holdsSecret, mayHoldSecret, rewordDefinition, toBody } from "../observa
 import { CHARS_A_SLICE, createSlices, TOOLS_A_SLICE } from "./slices.js";
 
 export interface ToolReaderDeps extends Pick<AssembleOptions, "limits" | "injected"> {
-  /** Removes secrets from text. */
+  /** Removes secrets from what a definition says. */
   readonly redact: (text: string) => string;
+  /** The same for its names and rules, which mean something else in another case. @default `redact` */
+  readonly redactNames?: ((text: string) => string) | undefined;
   /** Resolves after the event loop has run. **Contract:** does not reject. */
   readonly pause: () => Promise<void>;
 }
@@ -69,7 +71,7 @@ export function createToolReader(
       const text = jsonOf(raw);
       const sum = text === undefined ? undefined : sha256(text);
       const before = sum === undefined ? undefined : known.tools.get(sum);
-      const one = before ?? readTool(server, raw, { text, sum }, rules, deps.redact);
+      const one = before ?? readTool(server, raw, { text, sum }, rules, deps);
       if (sum !== undefined) known.tools.set(sum, one);
       read.push(one);
       slices.take(text?.length ?? CHARS_A_SLICE, before !== undefined);
@@ -85,14 +87,14 @@ function readTool(
   raw: unknown,
   { text, sum }: { readonly text: string | undefined; readonly sum: Digest | undefined },
   rules: ServerRules,
-  redact: (text: string) => string,
+  { redact, redactNames = redact }: Pick<ToolReaderDeps, "redact" | "redactNames">,
 ): ReadTool {
   const clean = !mayHoldSecret(raw, redact);
   const tool = clean ? raw : rewordDefinition(raw, redact);
   const name = nameOf(tool);
   // `toBody` never throws: a server may list what is nested too deeply to be written out.
   const content = clean && sum !== undefined ? sum : sha256(toBody(tool));
-  if (!clean && holdsSecret(tool, redact)) {
+  if (!clean && holdsSecret(tool, redactNames)) {
     const shown = name === undefined ? "" : oneLine(redact(name), 128);
     const reason = "its definition holds a value that the host keeps secret";
     return { raw: sum, content, name, tool: { withheld: { server: server.name, tool: shown, reason } } };

@@ -8,4 +8,6 @@ export * from "./message.js";
 export * from "./page.js";
 export * from "./plain-data.js";
 export * from "./redact.js";
+export * from "./redacted-error.js";
 export * from "./results.js";
+export * from "./storable.js";

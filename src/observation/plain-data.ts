@@ -2,10 +2,10 @@
 // load what is nested too deeply. Data from a server must be the same when it is loaded, with any checkpointer.
 
 /** Levels that LangChain's loader certainly accepts in a message's data. It counts to 50, beginning at the message. */
-const SAFE_DEPTH = 32;
+export const SAFE_DEPTH = 32;
 
 /** Keys that have a special meaning to a loader or in an assignment. */
-const MEANINGFUL = new Set(["lc", "__lc_escaped__", "__proto__"]);
+export const MEANINGFUL: ReadonlySet<string> = new Set(["lc", "__lc_escaped__", "__proto__"]);
 
 /** The value itself when every checkpointer loads it unchanged. Otherwise its JSON text, which no checkpointer parses. */
 export function plainOrText(value: unknown): unknown {

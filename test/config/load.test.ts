@@ -54,6 +54,7 @@ describe("defaults", () => {
         scope: "local",
         store: { kind: "sqlite", path: "/srv/app/.toolgate" },
         secrets: [],
+        literalSecrets: [],
         folder: "/srv/app",
       },
     });

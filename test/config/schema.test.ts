@@ -61,12 +61,7 @@ describe("toolgate.schema.json", () => {
       inject: { approval_token: "grant", operation_id: "operationId" },
       reconcile: { tool: "mcp__documents__get_operation", arguments: { operation_id: "$operationId" } },
     });
-    expect(config.secrets).toEqual([
-      "0123456789abcdef0123456789abcdef",
-      "Bearer token-value",
-      "token-value",
-      "t-value",
-    ]);
+    expect(config.secrets).toEqual(["0123456789abcdef0123456789abcdef", "token-value", "t-value"]);
   });
 
   it.each([

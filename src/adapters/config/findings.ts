@@ -15,10 +15,12 @@ import {
   type StdioServer,
   serverKey,
 } from "../../contracts/index.js";
+import { createRedactor, MIN_SECRET_CHARS } from "../../observation/redact.js";
 import { commandKind, type FoundCommand, findCommand } from "../mcp/command.js";
 import { logFindings } from "../sqlite/wal.js";
 import { isAbout, urlProblem } from "./read-servers.js";
 import { contains, exposedBy } from "./roots.js";
+import { shortSecretsOf } from "./secrets.js";
 import type { Environment } from "./variables.js";
 
 /** Every finding about `config`, errors first. `env` is the environment servers would get their PATH from. */
@@ -31,14 +33,20 @@ export function checkConfig(config: Config, env: Environment = process.env): rea
     ...toolFindings(config),
     ...readBackFindings(config),
     ...secretFindings(config),
+    ...Object.entries(config.mcpServers).flatMap(([name, server]) => shortSecretFindings(name, server)),
   ];
+  const redact = createRedactor([...config.secrets, ...config.literalSecrets]);
   return findings
     .sort((a, b) => Number(a.level === "warning") - Number(b.level === "warning"))
-    .map((finding) => ({ ...finding, message: redacted(finding.message, config.secrets) })); // check-2
+    .map((finding) => ({ ...finding, message: redact(finding.message) })); // check-2
 }
 
-function redacted(message: string, secrets: readonly string[]): string {
-  return secrets.reduce((text, secret) => text.replaceAll(secret, "[redacted]"), message);
+/** Names of places only: how long such a value is would help to guess it. */
+function shortSecretFindings(name: string, server: ServerConfig): Finding[] {
+  return shortSecretsOf(server).map((place) => {
+    const why = `it is shorter than ${MIN_SECRET_CHARS} characters, and hiding it would hide parts of other words`;
+    return warning("secret_short", `server \`${name}\`: the secret in \`${place}\` is not taken out of text: ${why}`);
+  });
 }
 
 function error(code: string, message: string): Finding {

@@ -14,10 +14,11 @@ import { Config, type Finding, isObject, oneLine, type ServerConfig, ToolgateErr
 import { ConfigFile } from "./file.js";
 import { serverFindings } from "./foreign.js";
 import { describeIssue, pathText, typeOf } from "./issues.js";
+import { saysSecret } from "./names.js";
 import { inFolder, isAbout, namesProblem, readServer } from "./read-servers.js";
 import { readText } from "./read-text.js";
 import { type Refuse, refusals } from "./refuse.js";
-import { saysSecret, secretsOf } from "./secrets.js";
+import { secretsOf } from "./secrets.js";
 import { type Path, parseStrictJson } from "./strict-json.js";
 import { unknownKeys } from "./unknown.js";
 import { type Environment, expandVariables, type VariableProblem } from "./variables.js";
@@ -85,7 +86,7 @@ export function resolveConfig(value: unknown, options: ResolveOptions): Loaded {
     mcpServers: servers,
     ...(disabled.length === 0 ? {} : { disabledServers: disabled }),
     store,
-    secrets: secretsOf({
+    ...secretsOf({
       used: expanded.used,
       servers: Object.values(servers),
       approvalSecrets: [file.approvals.secret, ...file.approvals.previousSecrets],

@@ -1,8 +1,8 @@
 // Which values of a configuration must never be seen in text.
 //
-//   secrets-1. The place of a value makes it a secret: it was filled in from the environment, it is a header, the key of
-//              seals or grants, an environment variable, argument or query parameter whose name says so, or a password in a
-//              connection string. In an argument, a variable or a url the same places count where they stand inside of the
+//   secrets-1. The place of a value makes it a secret: it was filled in from the environment, it is the key of seals or
+//              grants, a header, environment variable, argument or query parameter whose name says so, or a password in a
+//              connection string. So are the parts of such a value (parts.ts). In an argument, a variable or a url the same places count where they stand inside of the
 //              text: `--header "Authorization: Bearer VALUE"`, `--env=API_KEY=VALUE`, `{"token": "VALUE"}`,
 //              `postgres://user:VALUE@host`. There a value also counts that has the form of a well-known kind of token.
 //   secrets-2. Values shorter than 6 characters are not redacted. They would be found inside ordinary words, and hiding those
@@ -11,9 +11,15 @@
 //              (`--auth bearer`), a password that is the name of its user.
 //   secrets-3. For the same reason the variables that a session sets for every program (HOME, USER, PATH and the like) and
 //              headers that only name a format (Accept, Content-Type, User-Agent and the like) are not secrets.
+//   secrets-4. What is written in the configuration itself, as a header or an environment variable, is also a secret where it
+//              looks like one (looks.ts). It is taken out of text. It never changes what a server's definition says and
+//              withholds no tool, because a host may well write a value that is the name of something.
 
 import type { ServerConfig } from "../../contracts/index.js";
 import { MIN_SECRET_CHARS } from "../../observation/redact.js";
+import { looksSecret, surelyNoSecret } from "./looks.js";
+import { saysSecret } from "./names.js";
+import { itemsOf, partsOf } from "./parts.js";
 
 const SESSION = new Set(
   "HOME USER LOGNAME USERNAME PATH PWD SHELL TMPDIR TMP TEMP LANG TERM HOSTNAME NODE_ENV USERPROFILE APPDATA".split(
@@ -21,10 +27,6 @@ const SESSION = new Set(
   ),
 );
 const FORMAT_HEADER = /^(accept(-.*)?|content-type|user-agent|cache-control|mcp-protocol-version)$/i;
-/** Names such as API_KEY, apiKey, --token, --pat, DB_PASSWORD; not MAX_TOKENS, TOKENIZER, GIT_AUTHOR_NAME, --path. */
-const SAYS_SECRET =
-  /api-?key|(^|[-_])key$|token(?!s|iz)|secret|passw|passphrase|credential|(^|[-_])auth(orization)?$|(^|[-_])pat($|[-_])|cookie/i;
-
 /** Tokens that are known by their form, wherever they stand. */
 const TOKENS = new RegExp(
   `(?<![A-Za-z0-9])(?:${[
@@ -50,17 +52,6 @@ const AFTER_SCHEME = /\b(?:bearer|basic)\s+([\w.~+/-]+=*)/gi;
 const VALUE_END = /[;&"'\r\n]|\s+[\w.-]+=|\s+--?[a-z]/i;
 /** Nothing but words: hidden only where a name says that they are secret. */
 const PROSE = /^[A-Za-z\s.,!?]*$/;
-const SURELY_NO_SECRET = [
-  /^(?:~|\.{1,2}|[A-Za-z]:)[/\\]|^(?:\/[a-z0-9._-]+){2,}\/?$|^\/\S*\.[a-z]{2,5}$/, // a path; Base64 may begin with `/`, too
-  /^\$(?:\w+|\{\w+\})$/, // a variable that something else fills in
-  /^(?:bearer|basic|digest|token|tokens|api-?key|oauth2?|password|secret|prompt|keychain|keyring|required|optional|disabled|enabled)$/i,
-];
-
-/** Whether a name says that its value is a secret. Nobody should write a default for such a value into a file. */
-export function saysSecret(name: string): boolean {
-  return SAYS_SECRET.test(name) && !/(file|path|dir|folder)$/i.test(name);
-}
-
 export interface SecretSources {
   readonly used: ReadonlyMap<string, string>;
   readonly servers: readonly ServerConfig[];
@@ -68,35 +59,69 @@ export interface SecretSources {
   readonly databaseUrl?: string | undefined;
 }
 
-/** All secrets, longest first, so that a redactor meets `Bearer abc…` before `abc…`. */
-export function secretsOf(sources: SecretSources): string[] {
+/** Values that are taken out of text, longest first. */
+export interface Secrets {
+  /** What came from the environment, and the keys of seals and grants: taken out of definitions, too. */
+  readonly secrets: string[];
+  /** What is written in the configuration itself. (secrets-4) */
+  readonly literalSecrets: string[];
+}
+
+export function secretsOf(sources: SecretSources): Secrets {
   const found = new Set<string>();
-  for (const [name, value] of sources.used) if (!SESSION.has(name)) found.add(value);
-  for (const server of sources.servers) {
-    for (const value of ofServer(server)) found.add(value);
-    if (server.grantSecret !== undefined) found.add(server.grantSecret);
-  }
+  const add = (value: string, named: boolean) => {
+    const parts = [value, ...partsOf(value, named)];
+    for (const part of [...parts, ...[...parts, ...itemsOf(value)].flatMap((one) => [...ofText(one)])]) found.add(part);
+  };
+  for (const [name, value] of sources.used) if (!SESSION.has(name)) add(value, saysSecret(name));
+  for (const { grantSecret } of sources.servers) if (grantSecret !== undefined) found.add(grantSecret);
   for (const secret of sources.approvalSecrets ?? []) if (secret !== undefined) found.add(secret);
   if (sources.databaseUrl !== undefined) for (const value of ofUrl(sources.databaseUrl)) found.add(value);
-  return [...found].filter((value) => value.length >= MIN_SECRET_CHARS).sort((a, b) => b.length - a.length);
+  const written = new Set(sources.servers.flatMap((server) => [...ofServer(server)]));
+  return {
+    secrets: longestFirst([...found]),
+    literalSecrets: longestFirst([...written].filter((value) => !found.has(value))),
+  };
+}
+
+function longestFirst(values: readonly string[]): string[] {
+  return values.filter((value) => value.length >= MIN_SECRET_CHARS).sort((a, b) => b.length - a.length);
+}
+
+/** Where a server's configuration holds a secret that is too short to be taken out of text (secrets-2). */
+export function shortSecretsOf(server: ServerConfig): string[] {
+  const short = (values: Iterable<string>) =>
+    [...values].some((value) => value.length > 0 && value.length < MIN_SECRET_CHARS);
+  const named = server.type === "stdio" ? { env: server.env } : { headers: server.headers };
+  const rest = server.type === "stdio" ? { args: ofArguments(server.args) } : { url: ofText(server.url) };
+  return [
+    ...Object.entries(named).flatMap(([key, record]) =>
+      Object.entries(record)
+        .filter(([name, value]) => short(ofSetting(name, value)))
+        .map(([name]) => `${key}.${name}`),
+    ),
+    ...Object.entries(rest).flatMap(([key, values]) => (short(values) ? [key] : [])),
+  ];
 }
 
 function* ofServer(server: ServerConfig): Generator<string> {
+  const settings = server.type === "stdio" ? server.env : server.headers;
+  for (const [name, value] of Object.entries(settings)) yield* ofSetting(name, value);
   if (server.type === "stdio") {
-    for (const [name, value] of Object.entries(server.env)) {
-      if (saysSecret(name)) yield* ofValue(value);
-      yield* ofText(value);
-    }
     yield* ofText(server.command);
     yield* ofArguments(server.args);
-  } else {
-    for (const [name, value] of Object.entries(server.headers)) {
-      if (FORMAT_HEADER.test(name)) continue;
-      yield value;
-      yield* withoutScheme(value);
-    }
-    yield* ofText(server.url);
-  }
+  } else yield* ofText(server.url);
+}
+
+/** An environment variable or a header. (secrets-1, secrets-4) */
+function* ofSetting(name: string, value: string): Generator<string> {
+  if (FORMAT_HEADER.test(name)) return;
+  const named = saysSecret(name);
+  if (named) yield* ofValue(value);
+  const parts = partsOf(value, named);
+  for (const text of [value, ...itemsOf(value)]) yield* ofText(text);
+  if (named || value.includes("-----BEGIN ")) yield* parts;
+  for (const word of [value, ...parts, ...value.split(/[\s,;]+/)]) if (looksSecret(word)) yield word;
 }
 
 /** `--token VALUE`, `--header "NAME: VALUE"`, and what each argument holds by itself. */
@@ -154,7 +179,7 @@ function* ofJson(text: string): Generator<string> {
 /** A value in a place of secrets. (secrets-2) */
 function* ofValue(value: string): Generator<string> {
   const [bare = value] = withoutScheme(value);
-  if (!SURELY_NO_SECRET.some((pattern) => pattern.test(bare))) yield* new Set([value, bare]);
+  if (!surelyNoSecret(bare)) yield* new Set([value, bare]);
 }
 
 function* withoutScheme(value: string): Generator<string> {

@@ -10,6 +10,7 @@
 
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { AIMessage, type BaseMessage, SystemMessage } from "@langchain/core/messages";
+import type { RunnableConfig } from "@langchain/core/runnables";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { describeServers } from "../../catalog/index.js";
 import {
@@ -24,6 +25,7 @@ import {
 } from "../../contracts/index.js";
 import type { RunPlace } from "../../gate/batch.js";
 import { checkAhead } from "../../gate/routed-call.js";
+import { cleanCallbacks } from "../../langgraph/clean-callbacks.js";
 import { leaseOf } from "../../langgraph/held-graph.js";
 import { turnOf } from "../../observation/conversation.js";
 import { cleanText, rewordDefinition } from "../../observation/index.js";
@@ -67,7 +69,10 @@ export function model(ports: GraphPorts) {
     const prompt = [new SystemMessage([system, ...settledSince].join("\n\n")), ...messages];
     const [startedAt, since] = [ports.now(), ports.steady()];
     const asked = budget.last ? bare : withTools;
-    const response = await asked.invoke(prompt, runtime.signal ? { signal: ownSignal(runtime.signal) } : {});
+    const response = await asked.invoke(prompt, {
+      ...(runtime.signal ? { signal: ownSignal(runtime.signal) } : {}),
+      ...cleanCallbacks(runtime.callbacks, ports.redact),
+    });
 
     const { message, calls } = normalise(ports, response, messages);
     const usable = (message.tool_calls ?? []).filter((_, index) => calls[index]?.invalid === undefined);
@@ -119,7 +124,7 @@ interface Bound {
   readonly aliases: string[];
 }
 
-type Runnable = { invoke: (messages: BaseMessage[], options: { signal?: AbortSignal }) => Promise<BaseMessage> };
+type Runnable = { invoke: (messages: BaseMessage[], options: RunnableConfig) => Promise<BaseMessage> };
 
 /** Nothing is open: the last word is the model's own, as after the same message was sent twice. */
 function answeredAlready(messages: readonly BaseMessage[]): boolean {
