@@ -225,9 +225,7 @@ describe("an observed transport", () => {
     await observer.run(pending, () => transport.send(request(1)));
     transport.onmessage?.({ jsonrpc: "2.0", id: 1, error: { code: -32020, message: "again" } });
     transport.onmessage?.({ jsonrpc: "2.0", id: 1, result: { second: true } });
-    expect(handed).toEqual([
-      { jsonrpc: "2.0", id: 1, result: { resultType: "complete", content: [], tools: [] } },
-    ]);
+    expect(handed).toEqual([{ jsonrpc: "2.0", id: 1, result: { resultType: "complete", content: [], tools: [] } }]);
     expect(facts(pending).response).toEqual({ error: { code: -32020, message: "again" } });
   });
 
