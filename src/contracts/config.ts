@@ -231,6 +231,8 @@ export const Config = z.strictObject({
   store: StoreConfig,
   /** Threads that nobody has used for so many days are forgotten. @default never */
   retention: z.strictObject({ days: z.number().positive() }).optional(),
+  /** Where the pins of servers stand. `required`: the configuration names the file, so that it must be there. */
+  lock: z.strictObject({ path: z.string(), required: z.boolean() }).optional(),
   /** Values that never leave the process in text: expanded variables, headers, the approval secret. */
   secrets: z.array(z.string()).default([]),
   /** The folder the configuration came from; what relative paths were relative to. */

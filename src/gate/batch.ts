@@ -5,6 +5,8 @@
 //   batch-2. A call that a person edited is, from then on, the edited call: in whatever message it is met.
 //   batch-3. A response whose proposal the ledger does not hold for this thread has unproposed calls: they are asked about,
 //            never allowed.
+//   batch-4. What is new or changed of a tool since its server's tools were accepted makes an ask of an allow, by the lock and
+//            by the first list in the host's own store.
 
 import { sealed } from "../approval/index.js";
 import {
@@ -26,7 +28,7 @@ import {
   type Verdict,
 } from "../contracts/index.js";
 import type { Asked, Look, LookPlan, LookQuery, Standing } from "../ledger/port.js";
-import { type CallFacts, type Judgement, judge, type ToolSettings } from "../policy/index.js";
+import { allowedByName, type CallFacts, type Judgement, judge, type ToolSettings, tightened } from "../policy/index.js";
 import type { GatePorts } from "./ports.js";
 import { argumentProblem, injectsOf, locate, type Routed, route } from "./routed-call.js";
 
@@ -83,7 +85,13 @@ export async function judgeResponse(ports: GatePorts, response: ResponseShown): 
   const rows = new Map(look.rows.map((row) => [row.operation.id, row]));
   const known = await Promise.all(
     plan.routed.map((one) =>
-      factsOf(ports, one, { row: rows.get(one.operation.id), asked: asked.get(one.operation.id), foreign, snapshot }),
+      factsOf(ports, one, {
+        scope: response.scope,
+        row: rows.get(one.operation.id),
+        asked: asked.get(one.operation.id),
+        foreign,
+        snapshot,
+      }),
     ),
   );
   const { limits, haltScope } = ports.config;
@@ -176,13 +184,14 @@ async function lookAt(
 }
 
 interface Known {
+  readonly scope: string;
   readonly row: OperationRow | undefined;
   readonly asked: Asked | undefined;
   readonly foreign: boolean;
   readonly snapshot: ToolSnapshot | undefined;
 }
 
-async function factsOf(ports: GatePorts, one: Routed, { row, asked: question, foreign, snapshot }: Known) {
+async function factsOf(ports: GatePorts, one: Routed, { scope, row, asked: question, foreign, snapshot }: Known) {
   const verdict = question?.verdict;
   const holds = verdict !== undefined && sealed(verdict, ports.secret);
   const goesThere = [question?.request.destination?.digest, verdict?.destination].every((digest) =>
@@ -192,7 +201,7 @@ async function factsOf(ports: GatePorts, one: Routed, { row, asked: question, fo
   const yes = covers && verdict.type === "approve" ? verdict : undefined;
   const invalid = isOver(row, one.operation) ? one.invalid : await argumentProblem(ports, one);
   const facts: CallFacts = {
-    operation: one.operation,
+    ...(await withNews(ports, scope, one)),
     proposed: one.proposed,
     foreign,
     ...(one.entry === undefined
@@ -207,6 +216,18 @@ async function factsOf(ports: GatePorts, one: Routed, { row, asked: question, fo
       : { question: { seen: question.request.seen, approved: yes !== undefined, expired: question.expired } }),
   };
   return { one, facts, question, yes };
+}
+
+/** The call with the decision that what is new of its tool leaves of policy's. (batch-4) */
+async function withNews(ports: GatePorts, scope: string, { operation, entry }: Routed) {
+  const { decision } = operation;
+  if (entry === undefined || decision === null || decision.kind === "deny") return { operation };
+  const news = await ports.accepted.newsOf(scope, entry);
+  const named = allowedByName(ports.policy, entry, operation.arguments);
+  const left = tightened(decision, news, named);
+  return news === undefined || left === decision
+    ? { operation }
+    : { operation: { ...operation, decision: left }, news: news.text };
 }
 
 /** Whether nothing will be done for it any more: what its arguments are worth is then beside the point. */

@@ -7,6 +7,7 @@ import { Config as ConfigSchema } from "../../src/contracts/index.js";
 import type { Servers } from "../../src/contracts/mcp-port.js";
 import { builtInTools } from "../../src/execution/built-in-tools.js";
 import { buildGraph, type GraphPorts } from "../../src/graph/index.js";
+import { createAccepted } from "../../src/listings/accepted.js";
 import { createCatalog } from "../../src/listings/catalog.js";
 import type { ResultStore } from "../../src/observation/index.js";
 import { compilePolicy, compileSettings, toolSettings } from "../../src/policy/index.js";
@@ -49,6 +50,16 @@ export function startHost(world: World, process: Process, shared: Shared, config
   const injected = (server: string, tool: string) =>
     Object.keys(toolSettings(settings, { alias: "", server, tool }).inject ?? {});
   const model = new PlannedModel(world, process);
+  const catalog = createCatalog({
+    config,
+    servers,
+    ledger,
+    locals: builtInTools(config),
+    injected,
+    redact: (text) => text,
+    pause: async () => undefined,
+    steady: process.steady,
+  });
   const parts = {
     config,
     ledger,
@@ -57,16 +68,8 @@ export function startHost(world: World, process: Process, shared: Shared, config
       read: (threadId: string, ref: string) => process.port("results.read", () => shared.results.read(threadId, ref)),
     },
     servers,
-    catalog: createCatalog({
-      config,
-      servers,
-      ledger,
-      locals: builtInTools(config),
-      injected,
-      redact: (text) => text,
-      pause: async () => undefined,
-      steady: process.steady,
-    }),
+    catalog,
+    accepted: createAccepted({ ledger, seals: undefined, lock: undefined, listed: catalog.known }),
     checker: CHECKER,
     policy: compilePolicy(config.permissions, context).policy,
     settings,
