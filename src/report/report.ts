@@ -95,8 +95,8 @@ export async function reportTools(ports: ToolsPorts, snapshot: ToolSnapshot): Pr
         effect: toolSettings(settings, entry).effect,
         decision: decision.kind,
         rules: [...decision.rules],
-        pinned: accepted.isPinned(server),
-        news: news === undefined ? null : { kind: news.kind, text: news.text },
+        ...(accepted.isPinned(server) ? { pinned: true as const } : {}),
+        ...(news === undefined ? {} : { news: { kind: news.kind, text: news.text } }),
       };
     }),
     withheld: [...snapshot.withheld],

@@ -2,8 +2,8 @@
 
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { differenceOf, knownTool } from "../../src/catalog/index.js";
-import { digest, hasHidden, type KnownTool } from "../../src/contracts/index.js";
+import { assessTool, differenceOf, knownTool, knownTools, toolDigest } from "../../src/catalog/index.js";
+import { CatalogLimits, digest, hasHidden, type KnownTool } from "../../src/contracts/index.js";
 
 const known = (definition: object, name = "save"): KnownTool => {
   const covered = { name, ...definition };
@@ -19,6 +19,29 @@ const known = (definition: object, name = "save"): KnownTool => {
 };
 const schema = (properties: object, more: object = {}) => ({ inputSchema: { type: "object", properties, ...more } });
 const text = { type: "string" };
+
+test("equal lists are kept alike, whatever the order of their tools; a withheld tool by its digest alone (known-2)", () => {
+  const rules = {
+    limits: CatalogLimits.parse({}),
+    patterns: { tool: undefined, server: undefined },
+    injected: () => [],
+  };
+  const raw = ["b", "a", "c"].map((name) => ({
+    name,
+    description: name,
+    inputSchema: { type: name === "c" ? "string" : "object" },
+  }));
+  const kept = (tools: typeof raw) => {
+    const assessed = tools.map((one) => assessTool({ name: "s" }, one, rules));
+    return knownTools(assessed, new Map(tools.map((one) => [one.name, toolDigest(one)])));
+  };
+  expect(kept(raw)).toEqual(kept(raw.toReversed()));
+  expect(kept(raw).map((one) => [one.name, Object.keys(one).length])).toEqual([
+    ["a", 4],
+    ["b", 4],
+    ["c", 2],
+  ]);
+});
 
 describe("what is said", () => {
   test("a description: the old text and the new one", () => {
@@ -65,7 +88,7 @@ describe("what is said", () => {
     expect(differenceOf(known({}), now)).toBe("a part of it that the model is not shown");
   });
 
-  test("a definition that is too long to be kept is told as such", () => {
+  test("a definition that is too long to be kept is told as such (known-1)", () => {
     const long = known(schema({ text: { enum: Array.from({ length: 3_000 }, (_, n) => `value ${n}`) } }));
     expect(Object.keys(long)).toEqual(["name", "digest"]);
     expect(differenceOf(known({}), long)).toBe("it is too long to be kept and compared");

@@ -36,7 +36,7 @@ const effects = () => w.log("effect").length;
 const toolsOf = ({ tools }: Report) =>
   (tools as Report[])
     .filter((one) => one.server !== "local")
-    .map(({ alias, decision, pinned, news }) => [alias, decision, pinned, news?.kind ?? null]);
+    .map(({ alias, decision, pinned, news }) => [alias, decision, pinned ?? false, news?.kind ?? null]);
 
 describe("pin", () => {
   // A release of the server changed a tool that the host allowed by its name, and it ran with its new meaning.

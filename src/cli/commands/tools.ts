@@ -75,7 +75,7 @@ function showTools({ snapshotId, servers, tools: offered, withheld }: ToolsRepor
         rules.map((r) => oneLine(r)).join(", "),
       ]),
     ),
-    lines(offered.flatMap(({ news }) => (news === null ? [] : [oneLine(news.text, 2_000)]))),
+    lines(offered.flatMap(({ news }) => (news === undefined ? [] : [oneLine(news.text, 2_000)]))),
     lines(withheld.map(({ server, tool, reason }) => oneLine(`withheld: ${tool} of ${server}: ${reason}`, 1_000))),
   ]);
 }
