@@ -257,17 +257,12 @@ describe("with a lock: beside the pins", () => {
     const more = await pinned([tool("look"), tool("keep")]);
     const permissions = { allow: [...EXACT.allow, "mcp__shop__keep"] };
     const tools = [tool("look", "Looks twice."), tool("wipe"), tool("keep")];
-    const steps = [
-      {
-        calls: [
-          ...(call("look", "c1").calls ?? []),
-          ...(call("wipe", "c2").calls ?? []),
-          ...(call("keep", "c3").calls ?? []),
-        ],
-      },
-      DONE,
-    ];
-    const agent = await host(tools, steps, { permissions, more });
+    const calls = ["look", "wipe", "keep"].map((name) => ({
+      name: `mcp__shop__${name}`,
+      args: { text: "a" },
+      id: name,
+    }));
+    const agent = await host(tools, [{ calls }, DONE], { permissions, more });
     const turn = await agent.ask("go");
     expect(whys(turn)).toEqual([
       [

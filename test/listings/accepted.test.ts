@@ -22,9 +22,9 @@ const entry = (tool: string, digest = sha256(tool)): ToolEntry => ({
   digest,
 });
 
-const open: { close(): Promise<void> | void }[] = [];
-afterEach(async () => {
-  for (const one of open.splice(0).reverse()) await one.close();
+const open: Database.Database[] = [];
+afterEach(() => {
+  for (const db of open.splice(0)) db.close();
 });
 const stores: Readonly<Record<string, () => Ledger>> = {
   memory: () => createMemoryLedger(deps),
