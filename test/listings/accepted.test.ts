@@ -81,6 +81,9 @@ describe.each(Object.keys(stores))("first lists in the store `%s`", (kind) => {
     const next = "another-secret-for-tests-that-is-long";
     const rotated = { secret: next, previous: [SECRET.secret] };
     expect(names(await createFirstLists({ ledger: store, seals: rotated }).of("a", "docs"))).toEqual(["kept", "x"]);
+    // A later list would stand before the first one, because what is sealed with the newest secret is looked for first.
+    await createFirstLists({ ledger: store, seals: rotated }).keep("a", "docs", () => known("z"));
+    expect(names(await createFirstLists({ ledger: store, seals: rotated }).of("a", "docs"))).toEqual(["kept", "x"]);
     const forgotten = { secret: next, previous: [] };
     expect(names(await createFirstLists({ ledger: store, seals: forgotten }).of("a", "docs"))).toEqual(["none"]);
   });
