@@ -40,7 +40,7 @@ const toolsOf = ({ tools }: Report) =>
 
 describe("pin", () => {
   // A release of the server changed a tool that the host allowed by its name, and it ran with its new meaning.
-  test("what is pinned runs; what changes is asked about, until it is pinned again", async () => {
+  test("what is pinned runs; what changes is asked about, until it is pinned again", { timeout: 120_000 }, async () => {
     configure({ shop: server([tool("look")]) });
     const pinned = await json("pin");
     expect([pinned.code, pinned.value.servers]).toEqual([
