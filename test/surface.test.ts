@@ -1,6 +1,7 @@
 // What other programs rely on, pinned by literal: exports, error codes, node ids, reasons.
 
 import { describe, expect, test } from "vitest";
+import { KnownTool, Lock } from "../src/contracts/index.js";
 import * as toolgate from "../src/index.js";
 import * as testing from "../src/testing.js";
 
@@ -86,6 +87,14 @@ describe("surface", () => {
       "unsettled",
       "usage",
     ]);
+  });
+
+  test("what is reported of a tool, and what the lock file says of one", () => {
+    const tools = toolgate.ToolsReport.shape.tools.element.shape;
+    expect(Object.keys(tools)).toEqual(["alias", "server", "tool", "effect", "decision", "rules", "pinned", "news"]);
+    expect(Object.keys(Lock.shape)).toEqual(["version", "servers", "digest"]);
+    const known = ["name", "digest", "title", "description", "inputSchema", "outputSchema", "annotations"];
+    expect(Object.keys(KnownTool.shape)).toEqual(known);
   });
 
   test("outcomes and reasons", () => {

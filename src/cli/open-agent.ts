@@ -10,6 +10,8 @@ import { redacted } from "./redacted.js";
 export interface Opened {
   readonly toolgate: Toolgate;
   readonly context: Context;
+  /** Where the configuration's lock file stands. */
+  readonly lock: Config["lock"];
   /** The command that continues a thread. */
   readonly goOn: (threadId: string) => string;
 }
@@ -17,6 +19,8 @@ export interface Opened {
 export interface OpenOptions extends ConfigOptions {
   /** Whether the servers that every run connects will be needed for sure: they start while the agent is loaded. @default false */
   readonly starts?: boolean;
+  /** Whether every server counts as one that is not pinned, also where the lock file is missing. @default false */
+  readonly unpinned?: boolean;
 }
 
 /** Runs `work` with the agent and closes it, whatever happens. */
@@ -25,7 +29,8 @@ export async function withToolgate<T>(
   options: OpenOptions,
   work: (opened: Opened) => Promise<T>,
 ): Promise<T> {
-  const config = await notedConfig(context, options);
+  const { lock, ...unpinned } = await notedConfig(context, options);
+  const config = options.unpinned || lock === undefined ? unpinned : { ...unpinned, lock };
   const { stop } = context.io;
   const toolgate = options.starts ? await startedEarly(config, stop) : await loaded(config);
   const close = () => {
@@ -34,7 +39,12 @@ export async function withToolgate<T>(
   stop.addEventListener("abort", close);
   try {
     if (stop.aborted) throw new Stopped();
-    return await work({ toolgate, context, goOn: (threadId) => commandLine(context, "run", "--thread", threadId) });
+    return await work({
+      toolgate,
+      context,
+      lock,
+      goOn: (threadId) => commandLine(context, "run", "--thread", threadId),
+    });
   } catch (error) {
     throw redacted(error, toolgate.host.redact);
   } finally {

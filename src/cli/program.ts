@@ -243,6 +243,15 @@ function addInspection(program: Command, run: Run): void {
       ),
     );
   program
+    .command("pin")
+    .description("accept the tools that the servers list now; what is new or changed later is asked about")
+    .option("--server <name>", "of one server, instead of all")
+    .action(
+      action<{ server?: string }>(run, async (context, { server }) =>
+        (await import("./commands/pin.js")).pin(context, server),
+      ),
+    );
+  program
     .command("threads")
     .description("conversations and where they stand")
     .action(action(run, async (context) => (await records()).threads(context)));

@@ -233,6 +233,8 @@ export const Config = z.strictObject({
   store: StoreConfig,
   /** Threads that nobody has used for so many days are forgotten. @default never */
   retention: z.strictObject({ days: z.number().positive() }).optional(),
+  /** Where the pins of servers stand. `required`: the configuration names the file, so that it must be there. */
+  lock: z.strictObject({ path: z.string(), required: z.boolean() }).optional(),
   /** Values that never leave the process in text: expanded variables, the approval secret, and the parts of both. */
   secrets: z.array(z.string()).default([]),
   /** Secrets that are written in the configuration itself. They are taken out of text and leave definitions as they are. */

@@ -1,5 +1,6 @@
 // The nouns of toolgate, declared once: a zod schema and its type under one name.
 
+export * from "./accepted.js";
 export * from "./alias.js";
 export * from "./built-ins.js";
 export * from "./config.js";

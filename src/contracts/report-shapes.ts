@@ -84,6 +84,10 @@ export const ToolsReport = z.strictObject({
       effect: EffectClass,
       decision: DecisionKind,
       rules: z.array(z.string()),
+      /** There where its server's tools are pinned in the lock file. */
+      pinned: z.literal(true).optional(),
+      /** There where it is new or has changed since its server was pinned or, where it is not, since that server's first list. */
+      news: z.strictObject({ kind: z.enum(["new", "changed"]), text: z.string() }).optional(),
     }),
   ),
   withheld: z.array(WithheldTool),

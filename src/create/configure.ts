@@ -3,9 +3,18 @@
 import type { StructuredToolInterface } from "@langchain/core/tools";
 import { checkConfig } from "../adapters/config/findings.js";
 import { type Loaded, readConfig, resolveConfig } from "../adapters/config/load.js";
+import { readLock } from "../adapters/config/lock.js";
 import { mustHaveFolder, workingFolder } from "../adapters/process/working-folder.js";
 import type { LocalTool } from "../catalog/index.js";
-import { BUILT_INS, type Config, type Finding, type JsonObject, LOCAL, ToolgateError } from "../contracts/index.js";
+import {
+  BUILT_INS,
+  type Config,
+  type Finding,
+  type JsonObject,
+  LOCAL,
+  type Lock,
+  ToolgateError,
+} from "../contracts/index.js";
 import { compilePolicy, compileSettings, type Policy, type Settings, unfitRules } from "../policy/index.js";
 import type { ToolgateOptions } from "./options.js";
 import { withKeptSecret } from "./secret.js";
@@ -13,6 +22,8 @@ import { withKeptSecret } from "./secret.js";
 export interface Configured {
   readonly config: Config;
   readonly findings: readonly Finding[];
+  /** What the host pinned; undefined where there is no lock file. */
+  readonly lock: Lock | undefined;
   readonly policy: Policy;
   readonly settings: Settings;
   /** The host's own tools, by name. */
@@ -42,7 +53,8 @@ export async function configure(options: ToolgateOptions): Promise<Configured> {
   const locals = await localTools(own);
   const listed = locals.map((tool) => ({ ...tool, alias: tool.name, server: LOCAL, tool: tool.name }));
   all.push(...unfitRules(policy.policy, listed));
-  return { config, findings: all, policy: policy.policy, settings: settings.settings, tools, locals };
+  const lock = await readLock(config.lock);
+  return { config, lock, findings: all, policy: policy.policy, settings: settings.settings, tools, locals };
 }
 
 async function configOf({ config: given, model }: ToolgateOptions): Promise<Loaded> {

@@ -8,6 +8,7 @@
 import { steadyMs } from "../adapters/process/clock.js";
 import { createSchemaChecker } from "../adapters/schema/checker.js";
 import { GRANT_START } from "../approval/index.js";
+import { loadSnapshot } from "../catalog/seal-snapshot.js";
 import type { Config, Digest, OperationView } from "../contracts/index.js";
 import type { ShownCall, ShownCalls } from "../gate/verdicts.js";
 import { openRedactor } from "../observation/redact.js";
@@ -38,7 +39,7 @@ export async function openRecords(given: Config): Promise<OpenRecords> {
   const ports = {
     config,
     ledger,
-    catalog: { snapshot: (id: Digest) => ledger.snapshot(id) },
+    catalog: { snapshot: async (id: Digest) => loadSnapshot(await ledger.snapshot(id)) },
     checker,
     policy,
     settings,

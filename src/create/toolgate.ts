@@ -14,13 +14,14 @@ import type { ShownCalls } from "../gate/verdicts.js";
 import { buildGraph, type GraphPorts } from "../graph/index.js";
 import { isOurSaver } from "../langgraph/keyed-saver.js";
 import { spokenFor } from "../langgraph/place.js";
+import { createAccepted } from "../listings/accepted.js";
 import { createCatalog } from "../listings/catalog.js";
 import { createNameRedactor, createRedactor, openRedactor } from "../observation/index.js";
 import { withLastBodies } from "../observation/last-bodies.js";
 import { toolSettings, withheldByDeny } from "../policy/index.js";
 import { recordsOf, scopeNamed } from "../report/records.js";
 import { type Background, createBackground } from "./background.js";
-import { newId, secretOf } from "./chance.js";
+import { newId, sealsOf, secretOf } from "./chance.js";
 import { type Configured, configure } from "./configure.js";
 import { destinationsOf } from "./destinations.js";
 import { forgetter, forgettingSaver, forgetWhatIsOver, startRetention } from "./forget.js";
@@ -120,7 +121,7 @@ function unlessMissing(error: unknown): undefined {
 /** One object that satisfies the ports of every room. */
 function portsOf(
   options: ToolgateOptions,
-  { config, policy, settings, tools, locals }: Configured,
+  { config, policy, settings, tools, locals, lock }: Configured,
   stores: Stores,
   made: { readonly owners: Owners; readonly background: Background; readonly openServers: OpenServers },
 ) {
@@ -137,22 +138,24 @@ function portsOf(
     Object.keys(toolSettings(settings, { alias: "", server, tool }).inject ?? {});
   const keptBack = (entry: ToolEntry) => withheldByDeny(policy, entry);
   const shown = [...builtInTools(config), ...locals];
+  const catalog = createCatalog({
+    config,
+    servers,
+    ledger,
+    locals: shown,
+    injected,
+    keptBack,
+    ...definitions,
+    pause,
+    steady,
+  });
   return {
     config,
     ledger,
     results: withLastBodies(stores.results),
     servers,
-    catalog: createCatalog({
-      config,
-      servers,
-      ledger,
-      locals: shown,
-      injected,
-      keptBack,
-      ...definitions,
-      pause,
-      steady,
-    }),
+    catalog,
+    accepted: createAccepted({ ledger, seals: sealsOf(config), lock, listed: catalog.known }),
     checker: createSchemaChecker(),
     policy,
     settings,

@@ -5,7 +5,9 @@
 //   batch-2. A call that a person edited is, from then on, the edited call: in whatever message it is met.
 //   batch-3. A response whose proposal the ledger does not hold for this thread has unproposed calls: they are asked about,
 //            never allowed.
-//   batch-4. What the host's `decide` made stricter once stays so: a question that it asked needs its answer also where the
+//   batch-4. What is new or changed of a tool since its server's tools were accepted makes an ask of an allow, by the lock and
+//            by the first list in the host's own store.
+//   batch-5. What the host's `decide` made stricter once stays so: a question that it asked needs its answer also where the
 //            process that asked is gone.
 
 import { sealed } from "../approval/index.js";
@@ -29,7 +31,7 @@ import {
   type Verdict,
 } from "../contracts/index.js";
 import type { Asked, Look, LookPlan, LookQuery, Standing } from "../ledger/port.js";
-import { type CallFacts, type Judgement, judge, type ToolSettings } from "../policy/index.js";
+import { allowedByName, type CallFacts, type Judgement, judge, type ToolSettings, tightened } from "../policy/index.js";
 import type { HostAsked } from "./host-decision.js";
 import { UNAUTHENTICATED } from "./identity.js";
 import type { GatePorts } from "./ports.js";
@@ -94,7 +96,13 @@ export async function judgeResponse(
   const rows = new Map(look.rows.map((row) => [row.operation.id, row]));
   const known = await Promise.all(
     plan.routed.map((one) =>
-      factsOf(ports, one, { row: rows.get(one.operation.id), asked: asked.get(one.operation.id), foreign, snapshot }),
+      factsOf(ports, one, {
+        scope: response.scope,
+        row: rows.get(one.operation.id),
+        asked: asked.get(one.operation.id),
+        foreign,
+        snapshot,
+      }),
     ),
   );
   await Promise.all(known.map((one) => tighten(ports, response, one, host)));
@@ -188,6 +196,7 @@ async function lookAt(
 }
 
 interface Known {
+  readonly scope: string;
   readonly row: OperationRow | undefined;
   readonly asked: Asked | undefined;
   readonly foreign: boolean;
@@ -204,7 +213,7 @@ interface FactsOf {
 async function factsOf(
   ports: GatePorts,
   one: Routed,
-  { row, asked: question, foreign, snapshot }: Known,
+  { scope, row, asked: question, foreign, snapshot }: Known,
 ): Promise<FactsOf> {
   const verdict = question?.verdict;
   const holds = verdict !== undefined && sealed(verdict, ports.secret);
@@ -215,7 +224,7 @@ async function factsOf(
   const yes = covers && verdict.type === "approve" ? verdict : undefined;
   const invalid = isOver(row, one.operation) ? one.invalid : await argumentProblem(ports, one);
   const facts: CallFacts = {
-    operation: one.operation,
+    ...(await withNews(ports, scope, one)),
     proposed: one.proposed,
     foreign,
     ...(one.entry === undefined
@@ -244,12 +253,24 @@ async function tighten(ports: GatePorts, response: ResponseShown, known: FactsOf
   const threadId = threadOfKey(response.threadId);
   const call = { alias, server, tool, arguments: one.arguments, effect, decision, threadId, scope, identity };
   const said = await ports.hostDecision.of(facts.operation.id, call, host);
-  const wasAsked = said.kind === "allow" && question !== undefined; // batch-4
+  const wasAsked = said.kind === "allow" && question !== undefined; // batch-5
   const reason = "it was asked about before, and the host's `decide` only tightens";
   known.facts = {
     ...facts,
     operation: { ...facts.operation, decision: wasAsked ? { kind: "ask", rules: said.rules, reason } : said },
   };
+}
+
+/** The call with the decision that what is new of its tool leaves of policy's. (batch-4) */
+async function withNews(ports: GatePorts, scope: string, { operation, entry }: Routed) {
+  const { decision } = operation;
+  if (entry === undefined || decision === null || decision.kind === "deny") return { operation };
+  const news = await ports.accepted.newsOf(scope, entry);
+  const named = allowedByName(ports.policy, entry, operation.arguments);
+  const left = tightened(decision, news, named);
+  return news === undefined || left === decision
+    ? { operation }
+    : { operation: { ...operation, decision: left }, news: news.text };
 }
 
 /** Whether nothing will be done for it any more: what its arguments are worth is then beside the point. */

@@ -1,12 +1,12 @@
-// What the gate needs of its host.
+// What the gate needs of its host: to store answers, and to judge.
 
 import type { SchemaChecker } from "../catalog/index.js";
-import type { Config, Destination, Digest, ToolSnapshot } from "../contracts/index.js";
+import type { Config, Destination, Digest, News, ToolEntry, ToolSnapshot } from "../contracts/index.js";
 import type { Ledger } from "../ledger/port.js";
 import type { Policy, Settings } from "../policy/index.js";
 import type { HostDecision } from "./host-decision.js";
 
-export interface GatePorts {
+export interface AnswerPorts {
   readonly config: Pick<Config, "approvals" | "haltScope" | "limits">;
   readonly ledger: Pick<Ledger, "answer" | "ask" | "look" | "openRequests">;
   readonly catalog: { snapshot(id: Digest): Promise<ToolSnapshot | undefined> };
@@ -23,4 +23,9 @@ export interface GatePorts {
   readonly now: () => number;
   /** A fresh random id of 128 bits. */
   readonly newId: () => string;
+}
+
+export interface GatePorts extends AnswerPorts {
+  /** What is new of a tool of a server, beside what is accepted of it in a scope; undefined where nothing is. */
+  readonly accepted: { newsOf(scope: string, entry: ToolEntry): Promise<News | undefined> };
 }

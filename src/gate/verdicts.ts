@@ -17,13 +17,13 @@ import {
 } from "../contracts/index.js";
 import type { Answered, AnswerResult, Asked } from "../ledger/port.js";
 import { UNAUTHENTICATED } from "./identity.js";
-import type { GatePorts } from "./ports.js";
+import type { AnswerPorts } from "./ports.js";
 
 /**
  * Why somebody is not heard: the host takes answers and resolutions of known people only. The one rule for every way in
  * which a person speaks. Undefined where they are heard.
  */
-export function unheard({ requireIdentity }: GatePorts["config"]["approvals"], who: string): string | undefined {
+export function unheard({ requireIdentity }: AnswerPorts["config"]["approvals"], who: string): string | undefined {
   if (!requireIdentity || who !== UNAUTHENTICATED) return undefined;
   return "nobody is signed in, and this host takes answers from known people only";
 }
@@ -48,7 +48,7 @@ export type ShownCalls = (key: string, scope: string) => Promise<readonly ShownC
 
 /** Stores answers by compare-and-set; results in the order given. */
 export async function storeAnswers(
-  ports: GatePorts,
+  ports: AnswerPorts,
   answers: readonly { readonly question: OpenQuestion; readonly answer: PersonAnswer }[],
   approver: string,
 ): Promise<AnswerResult[]> {
@@ -61,7 +61,7 @@ export async function storeAnswers(
  * question of another scope.
  */
 export async function openQuestions(
-  ports: Pick<GatePorts, "ledger" | "secret">,
+  ports: Pick<AnswerPorts, "ledger" | "secret">,
   shownCalls: ShownCalls,
   scope: string,
   threadId?: string,
@@ -96,7 +96,7 @@ export function refusedAnswer(result: AnswerResult): string | undefined {
   }
 }
 
-function answered(ports: GatePorts, { asked, row }: OpenQuestion, answer: PersonAnswer, approver: string): Answered {
+function answered(ports: AnswerPorts, { asked, row }: OpenQuestion, answer: PersonAnswer, approver: string): Answered {
   const { request } = asked;
   const verdict = (type: Verdict["type"], more: Partial<Verdict> = {}): Verdict =>
     seal({ ...verdictAbout(request), approver, at: ports.now(), type, ...more }, ports.secret);
@@ -140,7 +140,7 @@ function verdictAbout(request: ApprovalRequest) {
 }
 
 /** First wins: only a verdict that no longer verifies, because its key is gone, may be given again. */
-function superseded({ secret }: GatePorts, { verdict }: Asked): Pick<Answered, "supersedes"> {
+function superseded({ secret }: AnswerPorts, { verdict }: Asked): Pick<Answered, "supersedes"> {
   return verdict === undefined || sealed(verdict, secret) ? {} : { supersedes: verdict.mac };
 }
 
@@ -160,7 +160,7 @@ function editedOperation(operation: Operation, args: JsonObject): Operation | un
 }
 
 function editRequest(
-  { config }: GatePorts,
+  { config }: AnswerPorts,
   { threadId, scope, toolDigest, injects, destination, seen }: ApprovalRequest,
   { turnId }: OperationRow,
   edit: { readonly approvalId: string; readonly operation: Operation },

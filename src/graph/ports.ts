@@ -7,6 +7,7 @@ import type { ExecutionPorts } from "../execution/ports.js";
 import type { GatePorts } from "../gate/ports.js";
 import type { HeldPorts } from "../langgraph/held-graph.js";
 import type { Ledger } from "../ledger/port.js";
+import type { Accepted } from "../listings/accepted.js";
 import type { Catalog } from "../listings/catalog.js";
 import type { ReportPorts } from "../report/ports.js";
 
@@ -14,6 +15,7 @@ export interface GraphPorts extends GatePorts, ExecutionPorts, HeldPorts, Report
   readonly config: ExecutionPorts["config"];
   readonly ledger: Ledger;
   readonly catalog: Catalog;
+  readonly accepted: Accepted;
   readonly servers: Servers;
   readonly checker: GatePorts["checker"];
   /** Resolved at the first request: drawing the graph needs no model. */

@@ -38,7 +38,7 @@ import type {
   ResolutionType,
   ResultRef,
   SettledRow,
-  ToolSnapshot,
+  SnapshotBody,
   Verdict,
 } from "../contracts/index.js";
 import type { SealSecrets } from "./seals.js";
@@ -278,9 +278,10 @@ export type AcceptResult =
   | { readonly kind: "not_found" };
 
 export interface Ledger {
-  /** Stores a snapshot's body under its id, once. */
-  putSnapshot(snapshot: ToolSnapshot): Promise<void>;
-  snapshot(id: Digest): Promise<ToolSnapshot | undefined>;
+  /** Stores a body under its id; the first one stays. A thread that is forgotten takes only what a model was shown with it. */
+  putSnapshot(snapshot: SnapshotBody): Promise<void>;
+  /** What is stored under an id. Whoever asks looks whether it is what they asked for. */
+  snapshot(id: Digest): Promise<SnapshotBody | undefined>;
 
   /**
    * Takes a thread for a run (ledger-8) of a scope, which the thread is of from then on (ledger-9). What a gone owner left in

@@ -15,7 +15,7 @@ import type {
   Owner,
   Proposal,
   SettledRow,
-  ToolSnapshot,
+  SnapshotBody,
   Verdict,
 } from "../contracts/index.js";
 import type { Moment } from "./clock.js";
@@ -179,9 +179,9 @@ export interface Tables {
   setClock(moment: Moment): void;
 
   /** Keeps the first body stored under an id. */
-  addSnapshot(snapshot: ToolSnapshot): void;
+  addSnapshot(snapshot: SnapshotBody): void;
   hasSnapshot(id: Digest): boolean;
-  snapshot(id: Digest): ToolSnapshot | undefined;
+  snapshot(id: Digest): SnapshotBody | undefined;
 
   /** False when the request id is known. A proposal id that is known keeps its first proposal. */
   addModelRequest(record: ModelRequestRecord): boolean;

@@ -3,8 +3,15 @@
 // A listing that differs from what a thread's snapshot was made of leads to a new snapshot before the next model request. A
 // snapshot is in the store before anything names it. While the listings are the same, nothing is assembled again.
 
-import { type AssembleResult, assemble, type LocalTool, loadSnapshot, type ServerListing } from "../catalog/index.js";
-import type { Config, Digest, Servers, ToolEntry, ToolSnapshot } from "../contracts/index.js";
+import {
+  type AssembleResult,
+  assemble,
+  knownTools,
+  type LocalTool,
+  loadSnapshot,
+  type ServerListing,
+} from "../catalog/index.js";
+import type { Config, Digest, KnownTool, Servers, ToolEntry, ToolSnapshot } from "../contracts/index.js";
 import type { Ledger } from "../ledger/port.js";
 import { createListings, type Listings } from "./listings.js";
 
@@ -46,6 +53,8 @@ export interface Catalog {
   verifyAhead: Listings["verifyAhead"];
   /** The digest of each of the server's tools as it last listed them; undefined when it never did in this process. */
   digests(name: string): ReadonlyMap<string, Digest> | undefined;
+  /** The server's tools as it last listed them, as they are kept; undefined when it never did in this process. */
+  known(name: string): readonly KnownTool[] | undefined;
   /** The snapshot with this id, from memory or the store; undefined when there is none or its content has another id. */
   snapshot(id: Digest): Promise<ToolSnapshot | undefined>;
   publish(snapshot: ToolSnapshot): Promise<void>;
@@ -83,6 +92,10 @@ export function createCatalog(deps: CatalogDeps): Catalog {
     verify: listings.verify,
     verifyAhead: listings.verifyAhead,
     digests: (name) => listings.last(name)?.digests,
+    known: (name) => {
+      const last = listings.last(name);
+      return last && knownTools(last.listing.assessed ?? [], last.digests);
+    },
 
     async snapshot(id) {
       const cached = known.get(id);

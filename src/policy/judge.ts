@@ -45,6 +45,8 @@ export interface CallFacts {
   readonly unknown?: { readonly near: readonly string[] };
   /** Why the arguments cannot be used. */
   readonly invalid?: string;
+  /** What a person must be told is new of the tool, whatever else they are asked for. */
+  readonly news?: string;
   readonly builtIn: boolean;
   readonly repeat: "allow" | "ask" | "deny";
   /** The ledger's row of the call, when there is one. */
@@ -214,14 +216,13 @@ function repeatsOf(
 /** Policy's decision, tightened by what policy cannot know: the proposal (judge-2) and the guards (judge-3). */
 function guarded(call: CallFacts, earlier: readonly EarlierWrite[]): Decision {
   const decision = call.operation.decision ?? { kind: "ask", rules: [], reason: "policy was not asked" };
-  if (!call.proposed)
-    return {
-      kind: "ask",
-      rules: decision.rules,
-      reason: "this is not a call the model made: it was changed or added afterwards",
-    };
-  if (earlier.length > 0)
-    return { kind: "ask", rules: decision.rules, reason: `earlier writes bear on this one: ${named(earlier)}` };
+  const asked = (reason: string): Decision => ({
+    kind: "ask",
+    rules: decision.rules,
+    reason: call.news === undefined ? reason : `${reason}; ${call.news}`,
+  });
+  if (!call.proposed) return asked("this is not a call the model made: it was changed or added afterwards");
+  if (earlier.length > 0) return asked(`earlier writes bear on this one: ${named(earlier)}`);
   return decision;
 }
 

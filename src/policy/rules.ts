@@ -86,6 +86,12 @@ export function decide(policy: Policy, target: Target, args: JsonObject): Decisi
   return { kind: policy.fallback, rules: [], reason: "no rule matches this call" }; // policy-3
 }
 
+/** Whether an allow that applies to the call names this very tool, and not a glob that covers it. */
+export function allowedByName({ rules }: Policy, target: Target, args: JsonObject): boolean {
+  const allows = rules.filter(({ kind, pattern }) => kind === "allow" && meets(pattern, target) === "name");
+  return allows.some(({ tests }) => meetsTests(tests, args, "allow"));
+}
+
 /** Rules that match no tool. A rule is looked at only when every server that it can match is connected. */
 export function unmatchedRules(
   policy: Policy,

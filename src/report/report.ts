@@ -12,9 +12,10 @@ import {
   type ToolsReport,
   type UnknownItem,
 } from "../contracts/index.js";
+import type { GatePorts } from "../gate/ports.js";
 import { openQuestions } from "../gate/verdicts.js";
 import { turnOf } from "../observation/conversation.js";
-import { decide, toolSettings } from "../policy/index.js";
+import { allowedByName, decide, tightened, toolSettings } from "../policy/index.js";
 import { toApprovalItem, toOperationItem, toUnknownItem } from "./items.js";
 import type { ReportPorts } from "./ports.js";
 import { unknownsOf } from "./records.js";
@@ -62,12 +63,18 @@ export async function reportTurn(
   };
 }
 
-async function inEach<T>(places: readonly string[], find: (key: string) => Promise<T[]>): Promise<T[]> {
-  return (await Promise.all(places.map(find))).flat();
+async function inEach<In, Out>(of: readonly In[], find: (one: In) => Promise<Out | Out[]>): Promise<Out[]> {
+  return (await Promise.all(of.map(find))).flat() as Out[];
+}
+
+/** What the report of a snapshot needs beside. */
+interface ToolsPorts extends Pick<ReportPorts, "config" | "policy" | "settings"> {
+  readonly accepted: GatePorts["accepted"] & { isPinned(server: string): boolean };
 }
 
 /** A snapshot with each tool's decision, as it stands without arguments. */
-export function reportTools(ports: ReportPorts, snapshot: ToolSnapshot): ToolsReport {
+export async function reportTools(ports: ToolsPorts, snapshot: ToolSnapshot): Promise<ToolsReport> {
+  const { policy, settings, accepted, config } = ports;
   return {
     snapshotId: snapshot.id,
     servers: snapshot.servers.map(({ name, status, protocol, toolCount, problem }) => ({
@@ -77,15 +84,19 @@ export function reportTools(ports: ReportPorts, snapshot: ToolSnapshot): ToolsRe
       toolCount,
       ...(problem === undefined ? {} : { problem }),
     })),
-    tools: snapshot.tools.map((entry) => {
-      const decision = decide(ports.policy, entry, {});
+    tools: await inEach(snapshot.tools, async (entry) => {
+      const news = await accepted.newsOf(config.scope, entry);
+      const decision = tightened(decide(policy, entry, {}), news, allowedByName(policy, entry, {}));
+      const { server } = entry;
       return {
         alias: entry.alias,
-        server: entry.server,
+        server,
         tool: entry.tool,
-        effect: toolSettings(ports.settings, entry).effect,
+        effect: toolSettings(settings, entry).effect,
         decision: decision.kind,
         rules: [...decision.rules],
+        ...(accepted.isPinned(server) ? { pinned: true as const } : {}),
+        ...(news === undefined ? {} : { news: { kind: news.kind, text: news.text } }),
       };
     }),
     withheld: [...snapshot.withheld],

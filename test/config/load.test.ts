@@ -53,6 +53,7 @@ describe("defaults", () => {
         },
         scope: "local",
         store: { kind: "sqlite", path: "/srv/app/.toolgate" },
+        lock: { path: "/srv/app/toolgate.lock.json", required: false },
         secrets: [],
         literalSecrets: [],
         folder: "/srv/app",

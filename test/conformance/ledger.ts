@@ -55,6 +55,18 @@ export function ledgerSuite(name: string, make: MakeLedger): void {
       expect(await ledger.snapshot(sha256("another"))).toBeUndefined();
     });
 
+    it("keeps a server's list, and which one was the first of a scope, in the same way", async () => {
+      const { ledger } = await fresh();
+      const tool = { name: "save", digest: sha256("save"), description: "Saves.", inputSchema: { type: "object" } };
+      const list = { id: sha256("list"), server: "docs", tools: [tool, { name: "look", digest: sha256("look") }] };
+      const first = { id: sha256("first"), scope: "a", server: "docs", list: list.id, seal: "5ea1" };
+      await ledger.putSnapshot(list);
+      await ledger.putSnapshot(first);
+      await ledger.putSnapshot({ ...first, list: sha256("later") });
+      expect(await ledger.snapshot(list.id)).toEqual(list);
+      expect(await ledger.snapshot(first.id)).toEqual(first);
+    });
+
     it("records a model request and its proposal once, whatever comes under its id later", async () => {
       const at = await fresh();
       const save = operation();

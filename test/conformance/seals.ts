@@ -2,7 +2,7 @@
 // other hand is the same store without the seals, and one statement that takes a row out.
 
 import { describe, expect, it } from "vitest";
-import type { OperationRow } from "../../src/contracts/index.js";
+import { type OperationRow, sha256 } from "../../src/contracts/index.js";
 import { createLedger } from "../../src/ledger/ledger.js";
 import type { Ledger, LedgerDeps } from "../../src/ledger/port.js";
 import type { Store, Tables } from "../../src/ledger/tables.js";
@@ -287,6 +287,19 @@ export function sealSuite(name: string, make: () => Tampered | Promise<Tampered>
       await enter(at.ledger);
       await at.ledger.forget("t1", owner("b"));
       expect(await at.ledger.snapshot(SNAPSHOT)).toMatchObject({ id: SNAPSHOT });
+    });
+
+    it("keeps the first list of a server, which is of no thread", async () => {
+      const at = await fresh();
+      const list = { id: sha256("list"), server: "docs", tools: [] };
+      const first = { id: sha256("first"), scope: "local", server: "docs", list: list.id };
+      await at.ledger.putSnapshot(list);
+      await at.ledger.putSnapshot(first);
+      await propose(at, [save]);
+      await enter(at.ledger);
+      expect(await at.ledger.forget("t1", owner("b"))).toEqual({ kind: "forgotten" });
+      expect(await at.ledger.snapshot(list.id)).toEqual(list);
+      expect(await at.ledger.snapshot(first.id)).toEqual(first);
     });
 
     it("forgets nothing of a thread with an unknown write, nor for a run that does not hold it (forget-1)", async () => {

@@ -123,7 +123,7 @@ describe("odd calls", () => {
         { calls: [{ name: "mcp__hostile__pay", args: {}, id: "c3" }] },
         DONE,
       ],
-      {},
+      { permissions: { allow: ["mcp__hostile__*", "mcp__hostile__pay"] } },
       hostile,
     );
     const turn = await agent.ask("go");
@@ -434,7 +434,9 @@ describe("definitions that move (G1) (G2)", () => {
     const hostile = {
       lists: [{ pages: [{ tools: [tool("old")] }] }, { pages: [{ tools: [tool("new")] }], afterListings: 1 }],
     };
-    const agent = await start([{ calls: [act("a", "c1")] }, { calls: [act("a", "c2")] }, DONE], {}, hostile);
+    const permissions = { allow: ["mcp__hostile__act"] };
+    const steps = [{ calls: [act("a", "c1")] }, { calls: [act("a", "c2")] }, DONE];
+    const agent = await start(steps, { permissions }, hostile);
     const turn = await agent.ask("go");
     expect(outcomes(turn)).toEqual(["c1 rejected drift", "c2 ok success"]);
     expect(

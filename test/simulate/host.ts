@@ -49,6 +49,16 @@ export function startHost(world: World, process: Process, shared: Shared, config
   const injected = (server: string, tool: string) =>
     Object.keys(toolSettings(settings, { alias: "", server, tool }).inject ?? {});
   const model = new PlannedModel(world, process);
+  const catalog = createCatalog({
+    config,
+    servers,
+    ledger,
+    locals: builtInTools(config),
+    injected,
+    redact: (text) => text,
+    pause: async () => undefined,
+    steady: process.steady,
+  });
   const parts = {
     config,
     ledger,
@@ -57,16 +67,9 @@ export function startHost(world: World, process: Process, shared: Shared, config
       read: (threadId: string, ref: string) => process.port("results.read", () => shared.results.read(threadId, ref)),
     },
     servers,
-    catalog: createCatalog({
-      config,
-      servers,
-      ledger,
-      locals: builtInTools(config),
-      injected,
-      redact: (text) => text,
-      pause: async () => undefined,
-      steady: process.steady,
-    }),
+    catalog,
+    // The rules of a plan name each tool, so that nothing could be new.
+    accepted: { newsOf: async () => undefined, keep: async () => undefined, isPinned: () => false },
     checker: CHECKER,
     policy: compilePolicy(config.permissions, context).policy,
     settings,

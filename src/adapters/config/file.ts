@@ -222,6 +222,7 @@ export const ConfigFile = described(
     approvals: FileApprovals.prefault({}),
     scope: Scope.default(DEFAULT_SCOPE),
     store: FileStore.default(DEFAULT_STORE),
+    lock: z.string().min(1).optional(),
     retention: described(
       { days: z.number().positive() },
       { days: "Days without use after which a thread is forgotten, if nothing of it waits or is unknown." },
@@ -244,6 +245,7 @@ export const ConfigFile = described(
     scope:
       "Name that keeps the threads and records of one user or tenant apart from others'. It is that of every run of which `identify` names no other.",
     store: "Where threads, operations and results are kept.",
+    lock: "The lock file that `toolgate pin` writes, relative to this file. Unset: `toolgate.lock.json` beside this file.",
     retention: "When the contents of threads are forgotten. Unset: never.",
   },
 );

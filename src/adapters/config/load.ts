@@ -15,6 +15,7 @@ import { ConfigFile } from "./file.js";
 import { serverFindings } from "./foreign.js";
 import { describeIssue, pathText, typeOf } from "./issues.js";
 import { saysSecret } from "./names.js";
+import { LOCK_FILE } from "./lock.js";
 import { inFolder, isAbout, namesProblem, readServer } from "./read-servers.js";
 import { readText } from "./read-text.js";
 import { type Refuse, refusals } from "./refuse.js";
@@ -79,13 +80,14 @@ export function resolveConfig(value: unknown, options: ResolveOptions): Loaded {
   checkNames(Object.keys(servers), file, refuse);
   checkGrants(file, servers, refuse);
   const store = inPlace(file.store, options.folder);
-  const { $schema, servers: _, mcpServers: __, model, ...rest } = file;
+  const { $schema, servers: _, mcpServers: __, model, lock, ...rest } = file;
   const config = Config.parse({
     ...rest,
     ...(model === undefined ? {} : { model: scripted(model, options.folder) }),
     mcpServers: servers,
     ...(disabled.length === 0 ? {} : { disabledServers: disabled }),
     store,
+    ...lockOf(lock, options),
     ...secretsOf({
       used: expanded.used,
       servers: Object.values(servers),
@@ -95,6 +97,12 @@ export function resolveConfig(value: unknown, options: ResolveOptions): Loaded {
     folder: resolve(options.folder),
   });
   return { config, findings };
+}
+
+/** The lock file that the configuration names; without a name the one that stands beside a file. A value has none beside it. */
+function lockOf(lock: string | undefined, { folder, file }: ResolveOptions): Pick<Config, "lock"> {
+  if (lock !== undefined) return { lock: { path: inFolder(folder, lock), required: true } };
+  return file === undefined ? {} : { lock: { path: inFolder(folder, LOCK_FILE), required: false } };
 }
 
 /** The store with its paths made absolute. */

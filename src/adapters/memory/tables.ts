@@ -13,8 +13,8 @@ import {
   type Owner,
   type Proposal,
   type SettledRow,
+  type SnapshotBody,
   sameOwner,
-  type ToolSnapshot,
 } from "../../contracts/index.js";
 import type { Moment } from "../../ledger/clock.js";
 import type { ModelRequestRecord } from "../../ledger/port.js";
@@ -47,7 +47,7 @@ interface Thread {
 class Kept {
   clock: Moment | undefined;
   card: StoreCard = { id: "memory" };
-  readonly snapshots = new Map<Digest, ToolSnapshot>();
+  readonly snapshots = new Map<Digest, SnapshotBody>();
   readonly requests = new Map<string, ModelRequestRecord>();
   readonly proposals = new Map<string, Proposal>();
   readonly threads = new Map<string, Thread>();

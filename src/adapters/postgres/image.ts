@@ -4,7 +4,7 @@
 // looks at what was not loaded is refused by the ledger's own check (within.ts).
 
 import { isDeepStrictEqual } from "node:util";
-import type { Digest, Owner, Proposal, ToolSnapshot } from "../../contracts/index.js";
+import type { Digest, Owner, Proposal, SnapshotBody } from "../../contracts/index.js";
 import { sameOwner } from "../../contracts/index.js";
 import type { Moment } from "../../ledger/clock.js";
 import type { ModelRequestRecord } from "../../ledger/port.js";
@@ -38,7 +38,7 @@ export interface Changes {
   readonly turns: { readonly threadId: string; readonly turnId: string; readonly more: Partial<TurnCounters> }[];
   readonly requests: ModelRequestRecord[];
   readonly proposals: Proposal[];
-  readonly snapshots: ToolSnapshot[];
+  readonly snapshots: SnapshotBody[];
   /** The seal of the store's card. */
   card?: string;
 }

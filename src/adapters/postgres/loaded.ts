@@ -1,7 +1,7 @@
 // Loaded: the parts that one SELECT brought, as tables in memory.
 
 import { gunzipSync } from "node:zlib";
-import type { OperationRow, Owner, Proposal, ToolSnapshot } from "../../contracts/index.js";
+import type { OperationRow, Owner, Proposal, SnapshotBody } from "../../contracts/index.js";
 import type { Moment } from "../../ledger/clock.js";
 import type { ModelRequestRecord } from "../../ledger/port.js";
 import { factsOf } from "../../ledger/seals.js";
@@ -97,7 +97,7 @@ function take(readSet: ReadSet, memory: MemoryTables, aside: Aside, part: Part):
       aside.requests.push(requestOf(part));
       break;
     case "snapshot":
-      memory.addSnapshot(JSON.parse(gunzipSync(Buffer.from(body, "base64")).toString("utf8")) as ToolSnapshot);
+      memory.addSnapshot(JSON.parse(gunzipSync(Buffer.from(body, "base64")).toString("utf8")) as SnapshotBody);
       break;
     case "seal":
       aside.seals.push(sealedFactsOf(JSON.parse(body) as OperationRow, data));

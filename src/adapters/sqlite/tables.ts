@@ -3,7 +3,7 @@
 
 import { gunzipSync, gzipSync } from "node:zlib";
 import type { Database } from "better-sqlite3";
-import { type Digest, type Owner, type Proposal, sha256, type ToolSnapshot } from "../../contracts/index.js";
+import { type Digest, type Owner, type Proposal, type SnapshotBody, sha256 } from "../../contracts/index.js";
 import type { ModelRequestRecord } from "../../ledger/port.js";
 import { NO_TURN, type Tables } from "../../ledger/tables.js";
 import { type Cell, difference, fromCell, type Record_, restoredProposal, toCell } from "./codec.js";
@@ -167,7 +167,7 @@ function snapshotTables(sql: Sql): Pick<Tables, "addSnapshot" | "hasSnapshot" | 
     hasSnapshot: (id) => hasSnapshot.one(toCell(id)) !== undefined,
     snapshot: (id: Digest) => {
       const body = snapshot.one(toCell(id))?.body;
-      return Buffer.isBuffer(body) ? (JSON.parse(gunzipSync(body).toString("utf8")) as ToolSnapshot) : undefined;
+      return Buffer.isBuffer(body) ? (JSON.parse(gunzipSync(body).toString("utf8")) as SnapshotBody) : undefined;
     },
   };
 }

@@ -3,6 +3,7 @@
 import { dirname, resolve } from "node:path";
 import { checkConfig } from "../../adapters/config/findings.js";
 import { authFindings } from "../../adapters/config/langgraph-auth.js";
+import { readLock } from "../../adapters/config/lock.js";
 import {
   BUILT_INS,
   type Config,
@@ -52,6 +53,7 @@ async function findings(context: Context, connect: boolean): Promise<Finding[]> 
     const loaded = await configOf(context);
     config = loaded.config;
     found = [...loaded.findings];
+    await readLock(config.lock);
   } catch (error) {
     if (!(error instanceof ToolgateError)) throw error;
     const { code, message, hint } = failureOf(error);

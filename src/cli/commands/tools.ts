@@ -28,6 +28,9 @@ async function listed({ host }: Toolgate): Promise<ToolsReport> {
       assembled.problem,
       "mend that server, or set `catalog.onInvalid` to `withhold` to go on without the tool",
     );
+  const { servers } = assembled.snapshot;
+  const connected = servers.filter(({ status }) => status === "connected").map(({ name }) => name);
+  await host.accepted.keep(host.config.scope, connected); // somebody has seen this list
   await host.catalog.publish(assembled.snapshot);
   const report = await reported(host, assembled.snapshot);
   const later = waiting.map((name) => ({ name, status: "not_connected" as const, protocol: null, toolCount: 0 }));
@@ -65,13 +68,15 @@ function showTools({ snapshotId, servers, tools: offered, withheld }: ToolsRepor
       ),
     ),
     table(
-      offered.map(({ alias, effect, decision, rules }) => [
+      offered.map(({ alias, effect, decision, rules, pinned, news }) => [
         alias,
         effect,
         decision,
+        news?.kind ?? (pinned ? "pinned" : ""),
         rules.map((r) => oneLine(r)).join(", "),
       ]),
     ),
+    lines(offered.flatMap(({ news }) => (news === undefined ? [] : [oneLine(news.text, 2_000)]))),
     lines(withheld.map(({ server, tool, reason }) => oneLine(`withheld: ${tool} of ${server}: ${reason}`, 1_000))),
   ]);
 }
