@@ -19,6 +19,7 @@ const toolgate = await createToolgate({
   config: {
     mcpServers: { unused: { command: "unused", connect: "on-demand", env: { CANARY: `\${CANARY}` } } },
     permissions: { allow: ["says", "fails"] },
+    tools: { says: { effect: "read" }, fails: { effect: "read" } },
     store: { kind: "memory" },
   },
   model,
