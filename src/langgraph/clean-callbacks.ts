@@ -22,6 +22,9 @@ const TOLD: ReadonlySet<string | symbol> = new Set([
   "handleText",
 ]);
 
+/** What makes another handler of this one: for each model LangChain copies LangSmith's, with metadata of its own. */
+const COPIES: ReadonlySet<string | symbol> = new Set(["copy", "copyWithTracingConfig"]);
+
 /** The same callbacks. None are given where a run has none. */
 export function cleanCallbacks(callbacks: Callbacks | undefined, redact: Redact): { callbacks?: Callbacks } {
   if (callbacks === undefined) return {};
@@ -44,6 +47,7 @@ function hearing<T extends object>(handler: T, redact: Redact): T {
     get(target, key) {
       const value: unknown = Reflect.get(target, key, target);
       if (typeof value !== "function" || key === "constructor") return value;
+      if (COPIES.has(key)) return (...how: unknown[]) => hearing(value.apply(target, how) as object, redact);
       if (!TOLD.has(key)) return value.bind(target);
       return (...told: unknown[]) =>
         value.apply(

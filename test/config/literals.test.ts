@@ -142,7 +142,7 @@ describe("parts of a value (parts-1)", () => {
     ["lines", { LIST: "first-one-aaa\nsecond-one-bbb\n" }, ["first-one-aaa", "second-one-bbb"], []],
     ["a list of urls", { LIST: "https://a:pass-one@h,https://b:pass-two@h" }, ["pass-one", "pass-two"], []],
     [
-      "what nobody hides is no part",
+      "what nobody hides is no part (parts-2)",
       { LIST: "europe,eu-central-1,true,123456789,db.example.org,/srv/some/data" },
       [],
       ["europe", "eu-central-1", "true", "123456789", "db.example.org", "/srv/some/data"],

@@ -200,7 +200,7 @@ test("a literal of the configuration withholds no tool and changes no definition
   const shown = agent.model.requests[0]?.tools.find(({ name }) => name.includes("get_"));
   expect(shown?.description).toContain(`Says ${SECRET}.`);
   expect(JSON.stringify(shown?.schema)).toContain(SECRET);
-  expect(turn.lines.join("\n")).toContain("tool(success): I have [redacted]");
+  expect(turn.lines.join("\n")).toContain("\nI have [redacted]\n");
 });
 
 describe("an error without secrets (error-1)", () => {

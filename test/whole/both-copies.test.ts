@@ -16,7 +16,6 @@ const b = bench();
 
 // A model's block with a key `lc` was stored. From then on the thread could not be loaded by the host's own checkpointer.
 test.each([
-  ["our store in memory", () => ({})],
   ["our store on disk", () => ({ store: { kind: "sqlite", path: join(b.folder(), "store") } })],
   ["LangGraph's memory", () => ({ checkpointer: new MemorySaver() })],
   ["LangGraph's SQLite", () => ({ checkpointer: new SqliteSaver(new Database(":memory:")) })],

@@ -35,7 +35,7 @@ export function looksPlain(value: string): boolean {
 
 /** Whether a value has the form of a secret: letters of both cases and digits, or long Base64 or hex. */
 export function looksSecret(value: string): boolean {
-  if (/\s/.test(value) || /^[\w.-]+=[^=]/.test(value) || looksPlain(value)) return false;
+  if (/\s|^[[{]/.test(value) || /^[\w.-]+=[^=]/.test(value) || looksPlain(value)) return false;
   const mixed = /[a-z]/.test(value) && /[A-Z]/.test(value) && /\d/.test(value);
   if (mixed && value.length >= MIXED_CHARS) return true;
   const encoded = /^[A-Za-z0-9+/]+={0,2}$/.test(value) && /[A-Za-z]/.test(value) && /[\d+=]/.test(value);

@@ -121,7 +121,8 @@ function* ofSetting(name: string, value: string): Generator<string> {
   const parts = partsOf(value, named);
   for (const text of [value, ...itemsOf(value)]) yield* ofText(text);
   if (named || value.includes("-----BEGIN ")) yield* parts;
-  for (const word of [value, ...parts, ...value.split(/[\s,;]+/)]) if (looksSecret(word)) yield word;
+  const words = /^\s*[[{]/.test(value) ? [] : value.split(/[\s,;]+/); // JSON has its parts
+  for (const word of [value, ...parts, ...words]) if (looksSecret(word)) yield word;
 }
 
 /** `--token VALUE`, `--header "NAME: VALUE"`, and what each argument holds by itself. */
