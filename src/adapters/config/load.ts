@@ -102,7 +102,7 @@ function inPlace(store: ConfigFile["store"], folder: string): Config["store"] {
   const mark = store.mark === undefined ? {} : { mark: inFolder(folder, store.mark) };
   return store.kind === "sqlite"
     ? { ...store, path: inFolder(folder, store.path), ...mark }
-    : { kind: store.kind, url: store.url, prepared: store.prepared, ...mark };
+    : { kind: store.kind, url: store.url, prepared: store.prepared, max: store.max, ...mark };
 }
 
 /** The value without the servers that are left out (config-3), and their names. */

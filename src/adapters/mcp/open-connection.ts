@@ -13,6 +13,7 @@ import {
   type Transport,
 } from "@modelcontextprotocol/client";
 import { type HttpServer, ownSignal, type ServerConfig, type StdioServer } from "../../contracts/index.js";
+import type { NoteGroup } from "../process/left-behind.js";
 import { McpConnection } from "./connection.js";
 import { observedFetch } from "./http.js";
 import { Observer } from "./observed-transport.js";
@@ -34,6 +35,7 @@ export interface OpenHooks {
   readonly onListChanged: () => void;
   /** The connection is lost, or must not be used again. */
   readonly onLost: (connection: McpConnection, reason: string) => void;
+  readonly noteGroup: NoteGroup;
   /** Aborted when the host closes: an attempt under way gives up. */
   readonly closing: AbortSignal;
   /** Work that goes on in the background and ends something. */
@@ -146,6 +148,7 @@ class Attempt {
       limitBytes: () => this.#observer.limitBytes(),
       onOversize: (id, bytes) => this.#observer.oversize(id, bytes),
       maySend: () => this.#observer.sending()?.mayStillSend() ?? true,
+      noted: (leader) => this.#hooks.noteGroup(this.#name, leader),
     });
   }
 
