@@ -8,7 +8,7 @@ const b = bench();
 const input = { messages: [new HumanMessage("hi")] };
 
 /** A server that answers nothing, so that a run waits for it until the host is closed. */
-const mute = () => b.server("hostile", { HOSTILE: JSON.stringify({ hangInitialize: true }) });
+const mute = () => b.server("hostile", { HOSTILE: JSON.stringify({ start: { do: "silent" } }) });
 
 // A service was stopped while its servers started; the model was asked without any tool and said that it could do nothing.
 test.each([{}, { required: true }])(
