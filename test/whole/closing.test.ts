@@ -2,19 +2,18 @@
 
 import { HumanMessage } from "@langchain/core/messages";
 import { expect, test } from "vitest";
-import { bench } from "../support/in-process.js";
+import { bench } from "../support/agent.js";
 
 const b = bench();
 const input = { messages: [new HumanMessage("hi")] };
 
 /** A server that answers nothing, so that a run waits for it until the host is closed. */
-const mute = () => b.server("hostile", { HOSTILE: JSON.stringify({ start: { do: "silent" } }) });
+const mute = () => ({ command: process.execPath, args: ["-e", "setInterval(() => {}, 1000)"], cwd: b.folder() });
 
 // A service was stopped while its servers started; the model was asked without any tool and said that it could do nothing.
 test.each([{}, { required: true }])(
   "ends the run as stopped: the model is not asked, and the run can be run again (%j) (discover-5)",
   async (more) => {
-    b.onDisk();
     const config = { mcpServers: { s: { ...mute(), ...more } } };
     const agent = await b.start({ config, steps: [{ say: "Nothing can be done." }] });
     const run = agent.toolgate.graph.invoke(input, { configurable: { thread_id: "t1" } });
