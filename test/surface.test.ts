@@ -80,6 +80,7 @@ describe("surface", () => {
       "question_too_long",
       "secret_missing",
       "server_failed",
+      "stopped",
       "store_failed",
       "store_tampered",
       "store_version",

@@ -17,6 +17,7 @@ export const ERROR_CODES = [
   "question_too_long",
   "secret_missing",
   "server_failed",
+  "stopped",
   "store_failed",
   "store_tampered",
   "store_version",

@@ -10,6 +10,7 @@ import { type Config, serversInUse } from "../contracts/index.js";
 import type { ConnectResult, Servers } from "../contracts/mcp-port.js";
 import { openRedactor } from "../observation/redact.js";
 import { configure } from "./configure.js";
+import { notingGroups } from "./groups.js";
 
 type Listener = Parameters<Servers["onEvent"]>[0];
 type Event = Parameters<Listener>[0];
@@ -26,7 +27,8 @@ export async function startEarly(config: Config): Promise<EarlyServers> {
   await configure({ config });
   let { redact } = openRedactor([...config.secrets, ...config.literalSecrets], [GRANT_START]);
   const { mcpServers, lateAnswerMs } = config;
-  const pool = createServers(mcpServers, { now: Date.now, redact: (text) => redact(text), lateAnswerMs });
+  const noteGroup = notingGroups(config);
+  const pool = createServers(mcpServers, { now: Date.now, redact: (text) => redact(text), lateAnswerMs, noteGroup });
   const servers = startedOf(pool, serversInUse(config, []));
   return {
     handOver: (own) => {

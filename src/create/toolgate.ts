@@ -25,6 +25,7 @@ import { newId, sealsOf, secretOf } from "./chance.js";
 import { type Configured, configure } from "./configure.js";
 import { destinationsOf } from "./destinations.js";
 import { forgetter, forgettingSaver, forgetWhatIsOver, startRetention } from "./forget.js";
+import { notingGroups } from "./groups.js";
 import { endAll, once, takeEvery } from "./once.js";
 import type { Toolgate, ToolgateOptions } from "./options.js";
 import { createOwners, type Owners } from "./owners.js";
@@ -35,7 +36,8 @@ import { after, every, pause } from "./timers.js";
 /** How the servers of a configuration are reached. */
 export type OpenServers = (config: Config, deps: McpDeps) => Servers;
 
-const overMcp: OpenServers = (config, deps) => createServers(config.mcpServers, deps);
+const overMcp: OpenServers = (config, deps) =>
+  createServers(config.mcpServers, { ...deps, noteGroup: notingGroups(config) });
 
 /** Puts the agent together. Starts no server; the first `discover` does. Throws the errors of `loadConfig`, `store_failed` and `store_version`. */
 export async function createToolgate(options: ToolgateOptions): Promise<Toolgate> {
@@ -68,7 +70,8 @@ function connectRooms(
 ): Toolgate {
   const { config, findings } = configured;
   const background = createBackground();
-  const ports = portsOf(options, configured, stores, { owners, background, openServers });
+  const closed = new AbortController();
+  const ports = portsOf(options, configured, stores, { owners, background, openServers, closed: closed.signal });
   const { servers, checker } = ports; // what was opened here is closed here
   const given = options.checkpointer ?? stores.checkpointer;
   const forget = forgetter(ports, given);
@@ -90,16 +93,17 @@ function connectRooms(
       return id === undefined ? undefined : ports.catalog.snapshot(id);
     },
     forget: (threadId, options = {}) => forget.thread(threadId, scopeNamed(ports, options)),
-    close: once(() =>
-      takeEvery([
+    close: once(() => {
+      closed.abort();
+      return takeEvery([
         () => retention.end(),
         () => endAll([servers.close(), background.allQuiet()]),
         () => checker.close(),
         () => stores.ledger.close(),
         () => stores.close(),
         () => owners.end(),
-      ]),
-    ),
+      ]);
+    }),
   });
 }
 
@@ -123,7 +127,12 @@ function portsOf(
   options: ToolgateOptions,
   { config, policy, settings, tools, locals, lock }: Configured,
   stores: Stores,
-  made: { readonly owners: Owners; readonly background: Background; readonly openServers: OpenServers },
+  made: {
+    readonly owners: Owners;
+    readonly background: Background;
+    readonly openServers: OpenServers;
+    readonly closed: AbortSignal;
+  },
 ) {
   const now = options.now ?? Date.now;
   const steady = steadyMs;
@@ -161,6 +170,7 @@ function portsOf(
     settings,
     hostDecision: hostDecisionOf(options, redact),
     destinationOf: destinationsOf(config),
+    closing: () => made.closed.aborted,
     model: once(async () => options.model ?? (await configuredModel(config.model))),
     tools,
     newOwner: made.owners.next,

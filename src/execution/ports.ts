@@ -8,7 +8,10 @@ import type { Settings } from "../policy/index.js";
 
 export interface ExecutionPorts {
   readonly config: Config;
-  readonly ledger: Pick<Ledger, "begin" | "claim" | "readBack" | "refuse" | "row" | "settle" | "settleLate">;
+  readonly ledger: Pick<
+    Ledger,
+    "begin" | "claim" | "proposal" | "readBack" | "refuse" | "row" | "settle" | "settleLate"
+  >;
   readonly results: Pick<ResultStore, "put" | "read">;
   readonly servers: Pick<Servers, "connect" | "connection">;
   readonly catalog: ListedTools;

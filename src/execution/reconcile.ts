@@ -5,10 +5,13 @@
 //                kept as evidence of the write.
 //   reconcile-2. Whatever goes wrong with it says nothing of the write. Only an answer that settles as `ok`, by the same
 //                table as every call, is looked at.
+//   reconcile-4. It is asked only while its tool's definition is the one of the time of the write. A definition that was changed
+//                since may mean something else by the same name; then a person is asked.
 //   reconcile-3. The host's secrets are taken out of what it found before it is kept.
 
 import {
   isUnknown,
+  type Operation,
   type OperationRow,
   oneLine,
   type Reconcile,
@@ -73,12 +76,18 @@ async function ask(
   reconcile: Reconcile,
   snapshot: ToolSnapshot | undefined,
 ): Promise<Answer> {
-  const entry = entryOf(reconcile.tool, snapshot) ?? entryOf(reconcile.tool, ports.catalog.latest());
+  const entry =
+    entryOf(reconcile.tool, await shownFor(ports, operation)) ??
+    entryOf(reconcile.tool, snapshot) ??
+    entryOf(reconcile.tool, ports.catalog.latest());
   if (entry === undefined) return nothing("its tool is not among those the servers list");
   const filled = readBackArguments(reconcile.arguments, operation);
   if ("problem" in filled) return nothing(filled.problem);
   const connected = await ports.servers.connect(entry.server);
   if (!connected.ok) return nothing(`${entry.server} is not available: ${connected.problem}`);
+
+  const moved = await definitionMoved(ports, entry);
+  if (moved !== undefined) return nothing(moved);
 
   const settings = toolSettings(ports.settings, entry);
   const verdict = await ports.checker.check(inputKey(entry), entry.inputSchema, filled.arguments);
@@ -102,6 +111,25 @@ async function ask(
   const outcome = classify(evidence, { effect: "read", errors, contract, outputMismatch }, findings);
   if (outcome.status !== "ok" || !isToolResult(result)) return nothing(outcome.message); // reconcile-2
   return { found: foundIn(result["structuredContent"], reconcile), detail: words(result) || outcome.message };
+}
+
+/** The tools that the model was shown when it proposed the write. */
+async function shownFor(ports: ExecutionPorts, { proposalId }: Operation): Promise<ToolSnapshot | undefined> {
+  const proposal = await ports.ledger.proposal(proposalId);
+  return proposal && (await ports.catalog.snapshot(proposal.snapshotId));
+}
+
+/** Why the tool cannot be relied on to mean what it meant. (reconcile-4) */
+async function definitionMoved(
+  ports: ExecutionPorts,
+  { server, tool, digest }: ToolEntry,
+): Promise<string | undefined> {
+  const listed = await ports.catalog.verify(server);
+  if (!listed.ok) return `it was not asked: ${server} could not be listed again before it: ${listed.problem}`;
+  const now = listed.digests.get(tool);
+  if (now === digest) return undefined;
+  const what = now === undefined ? "no longer lists it" : "has changed its definition";
+  return `it was not asked: ${server} ${what} since the write`;
 }
 
 function entryOf(tool: string, snapshot: ToolSnapshot | undefined): ToolEntry | undefined {

@@ -18,6 +18,8 @@ export interface GraphPorts extends GatePorts, ExecutionPorts, HeldPorts, Report
   readonly accepted: Accepted;
   readonly servers: Servers;
   readonly checker: GatePorts["checker"];
+  /** Whether the host is being closed: a run that has not come to the model yet ends. */
+  readonly closing: () => boolean;
   /** Resolved at the first request: drawing the graph needs no model. */
   readonly model: () => Promise<BaseChatModel>;
   /** Who answers in this run, and in which scope it is (gate/identity.ts). **Contract:** may throw; then nobody is identified. */

@@ -57,6 +57,31 @@ test("after Ctrl-C the pending write is settled, the next one is not begun, and 
   ]);
 });
 
+// A terminal window was closed in the middle of a write, and the record said nothing of the answer that came a moment later.
+test.each([
+  ["SIGTERM", 143],
+  ["SIGHUP", 129],
+  ["SIGQUIT", 131],
+] as const)(
+  "after %s a pending write has its moment: its answer is stored (signals-1) (exit-2)",
+  { timeout: TIME },
+  async (signal, exit) => {
+    configure({ DEPLOY_DELAY_MS: "1000" });
+    const { child, ended } = place.start(["run", "deploy it", "--thread", "t", "--json"]);
+    await place.logged("effect");
+    child.kill(signal);
+    const { code, stdout } = await ended;
+    expect({ code, error: JSON.parse(stdout).error.code }).toEqual({ code: exit, error: "stopped" });
+    configure({});
+    const next = await place.json("run", "--thread", "t");
+    expect(endings(next.value)).toEqual([
+      ["ok", "success"],
+      ["ok", "success"],
+    ]);
+    expect(place.log("effect")).toHaveLength(2);
+  },
+);
+
 test("after SIGTERM a write without an answer in its time has an unknown outcome, and nothing is sent again (signals-1) (exit-2)", {
   timeout: TIME,
 }, async () => {

@@ -121,6 +121,7 @@ export function startHost(world: World, process: Process, shared: Shared, config
     },
     redact: (text: string) => text,
     hide: () => undefined,
+    closing: () => false,
     jsonProblem: () => undefined,
   };
   const host: GraphPorts = parts;

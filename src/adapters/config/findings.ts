@@ -17,6 +17,8 @@ import {
 } from "../../contracts/index.js";
 import { createRedactor, MIN_SECRET_CHARS } from "../../observation/redact.js";
 import { commandKind, type FoundCommand, findCommand } from "../mcp/command.js";
+import { leftBehind } from "../process/left-behind.js";
+import { folderOf } from "../sqlite/folder.js";
 import { logFindings } from "../sqlite/wal.js";
 import { isAbout, urlProblem } from "./read-servers.js";
 import { contains, exposedBy } from "./roots.js";
@@ -27,6 +29,7 @@ import type { Environment } from "./variables.js";
 export function checkConfig(config: Config, env: Environment = process.env): readonly Finding[] {
   const findings = [
     ...storeFindings(config),
+    ...leftBehindFindings(config),
     ...modelFindings(config),
     ...Object.entries(config.mcpServers).flatMap(([name, server]) => serverFindings(name, server, config, env)),
     ...lookAlikeFindings(config),
@@ -72,6 +75,11 @@ function storeFindings({ store }: Config): Finding[] {
         ...logFindings(store.path),
       ];
   }
+}
+
+function leftBehindFindings(config: Config): Finding[] {
+  const folder = folderOf(config);
+  return folder === undefined ? [] : leftBehind(folder);
 }
 
 function markFindings({ path, mark }: Extract<Config["store"], { kind: "sqlite" }>): Finding[] {

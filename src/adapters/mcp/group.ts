@@ -19,12 +19,16 @@ const EXIT_GRACE_MS = 200;
 /** How long the end of a killed group is waited for. */
 const KILL_MS = 2_000;
 
-const groups = new Set<number>();
+/** Each group that may still be there, with what is called once it is gone. */
+const groups = new Map<number, () => void>();
 let guarding = false;
 
-/** Sees to it that the group is ended when this process exits (group-2). `leader` is the id of the process that leads it. */
-export function guard(leader: number): void {
-  groups.add(leader);
+/**
+ * Sees to it that the group is ended when this process exits (group-2). `leader` is the id of the process that leads it;
+ * `onGone` is called once the group is gone. **Contract:** `onGone` must not throw.
+ */
+export function guard(leader: number, onGone: () => void = () => {}): void {
+  groups.set(leader, onGone);
   if (guarding) return;
   guarding = true;
   process.on("exit", contain(endAllNow));
@@ -55,8 +59,13 @@ export async function isGoneWithin(leader: number, ms: number): Promise<boolean>
     if (waited >= ms) return false;
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }
-  groups.delete(leader);
+  forget(leader);
   return true;
+}
+
+function forget(leader: number): void {
+  groups.get(leader)?.();
+  groups.delete(leader);
 }
 
 /** Sends a signal; 0 sends none and only looks. False when there is no such group any more. */
@@ -70,8 +79,13 @@ function signalGroup(leader: number, name: "SIGTERM" | "SIGKILL" | 0): boolean {
 
 /** Synchronous, because nothing asynchronous runs after the `exit` event. It cannot poll either: nothing reaps the dead here. */
 function endAllNow(): void {
-  const left = [...groups].filter((leader) => signalGroup(leader, "SIGTERM"));
+  const all = [...groups.keys()];
+  const left = all.filter((leader) => signalGroup(leader, "SIGTERM"));
+  for (const leader of all) if (!left.includes(leader)) forget(leader);
   if (left.length === 0) return;
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, EXIT_GRACE_MS);
-  for (const leader of left) signalGroup(leader, "SIGKILL");
+  for (const leader of left) {
+    signalGroup(leader, "SIGKILL");
+    forget(leader);
+  }
 }

@@ -14,6 +14,7 @@ import {
 } from "@modelcontextprotocol/client";
 import { type HttpServer, ownSignal, type ServerConfig, type StdioServer } from "../../contracts/index.js";
 import { contain } from "../process/contain.js";
+import type { NoteGroup } from "../process/left-behind.js";
 import { McpConnection } from "./connection.js";
 import { observedFetch } from "./http.js";
 import { Observer } from "./observed-transport.js";
@@ -37,6 +38,7 @@ export interface OpenHooks {
   readonly onListChanged: () => void;
   /** The connection is lost, or must not be used again. */
   readonly onLost: (connection: McpConnection, reason: string) => void;
+  readonly noteGroup: NoteGroup;
   /** Aborted when the host closes: an attempt under way gives up. */
   readonly closing: AbortSignal;
   /** Work that goes on in the background and ends something. */
@@ -156,6 +158,7 @@ class Attempt {
       limitBytes: () => this.#observer.limitBytes(),
       onOversize: (id, bytes) => this.#observer.oversize(id, bytes),
       maySend: () => this.#observer.sending()?.mayStillSend() ?? true,
+      noted: (leader) => this.#hooks.noteGroup(this.#name, leader),
     });
   }
 

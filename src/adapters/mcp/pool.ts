@@ -8,6 +8,7 @@
 
 import type { ServerConfig } from "../../contracts/index.js";
 import type { ConnectResult, ServerConnection, Servers } from "../../contracts/mcp-port.js";
+import type { NoteGroup } from "../process/left-behind.js";
 import { workingFolder } from "../process/working-folder.js";
 import type { McpConnection } from "./connection.js";
 import { openConnection } from "./open-connection.js";
@@ -28,6 +29,8 @@ export interface McpDeps {
   readonly lateAnswerMs: number;
   /** Milliseconds from the start of a server until it is ready. @default 30000 */
   readonly connectTimeoutMs?: number;
+  /** Notes the groups of servers that are started, so that the next start can name what is left of them. @default nowhere */
+  readonly noteGroup?: NoteGroup | undefined;
 }
 
 type Event = Parameters<Parameters<Servers["onEvent"]>[0]>[0];
@@ -120,6 +123,7 @@ class ServerPool implements Servers {
     try {
       const connection = await openConnection(name, slot.config, this.#deps.connectTimeoutMs ?? CONNECT_TIMEOUT_MS, {
         scrub: slot.scrub,
+        noteGroup: this.#deps.noteGroup ?? (() => () => {}),
         mayStart: () => this.#mayStart(slot),
         onListChanged: () => this.#changed(name, slot, "list_changed"),
         onLost: (lost, reason) => this.#lost(name, slot, lost, reason),

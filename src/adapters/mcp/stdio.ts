@@ -42,6 +42,8 @@ export interface StdioHooks {
   readonly onOversize: (id: string | number, bytes: number) => void;
   /** Whether the message that is being sent may still be sent. */
   readonly maySend: () => boolean;
+  /** Told of the process that was started, which leads its group; what it returns is called once the group is gone. */
+  readonly noted?: (leader: number) => () => void;
 }
 
 /** A process that was started, with all its pipes. */
@@ -53,6 +55,7 @@ export class StdioTransport implements Transport {
   onerror?: Transport["onerror"];
   readonly #config: StdioServer;
   readonly #maySend: StdioHooks["maySend"];
+  readonly #noted: StdioHooks["noted"];
   readonly #lines: LineReader;
   readonly #ring = new Ring();
   #started = false;
@@ -72,6 +75,7 @@ export class StdioTransport implements Transport {
   constructor(config: StdioServer, hooks: StdioHooks) {
     this.#config = config;
     this.#maySend = hooks.maySend;
+    this.#noted = hooks.noted;
     this.#noticed = new Promise((resolve) => {
       this.#notice = resolve;
     });
@@ -131,7 +135,7 @@ export class StdioTransport implements Transport {
     });
     if (isRunning(child)) {
       this.#child = child;
-      guard(child.pid);
+      guard(child.pid, this.#noted?.(child.pid));
       this.#listen(child);
     } else discard(child); // stdio-6
     await spawned;

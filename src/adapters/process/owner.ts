@@ -58,6 +58,14 @@ export function createOwner(named?: string): OwnerHandle {
   };
 }
 
+/** A process as it is told apart from every other one, of this machine or another. */
+export type RunningProcess = Omit<Owner, "instance">;
+
+/** A process of this machine that runs. Its start time is empty where the system does not tell it. */
+export function runningProcess(pid: number): RunningProcess {
+  return { machine: machineId(), pid, started: startTime(pid) ?? "" };
+}
+
 function thisProcess(machine: string): Omit<Owner, "instance"> {
   return { machine, pid: process.pid, started: startTime(process.pid) ?? "" };
 }
@@ -75,8 +83,8 @@ export function watchOwners(named?: string): OwnerLiveness {
   };
 }
 
-/** Whether the very process still runs. */
-function isRunning({ pid, started }: Owner): boolean {
+/** Whether the very process still runs, where it is one of this machine. */
+export function isRunning({ pid, started }: Pick<Owner, "pid" | "started">): boolean {
   if (!exists(pid)) return false;
   const now = startTime(pid) ?? (exists(pid) ? started : undefined); // owner-2, where it can be told
   return now === started;

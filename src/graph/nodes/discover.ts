@@ -4,6 +4,8 @@
 //   discover-3. A refused assembly keeps the old snapshot.
 //   discover-4. Unknown writes that an earlier turn left behind are read back first, where the host declared how, so that a
 //               thread is not halted for longer than its server needs to be asked.
+//   discover-5. A host that is closed while it lists its servers ends the run as `stopped`: the model is not asked with the tools
+//               of servers that were ended.
 
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { summarise } from "../../catalog/index.js";
@@ -18,6 +20,7 @@ import { type GraphState, type GraphUpdate, STATE_VERSION } from "../state.js";
 
 export function discover(ports: GraphPorts) {
   return async (state: GraphState, runtime: LangGraphRunnableConfig): Promise<GraphUpdate> => {
+    goOnUnlessClosing(ports); // discover-5
     await readBackUnknown(ports, state, runtime); // discover-4
     const repaired = await repair(ports, state, threadOf(ports, runtime), leaseOf(runtime)?.owner); // discover-1
     const published = await publish(ports, state, runtime);
@@ -25,6 +28,12 @@ export function discover(ports: GraphPorts) {
     const version = state.snapshot === undefined ? { stateVersion: STATE_VERSION } : {};
     return { ...repaired?.update, ...published, ...version };
   };
+}
+
+/** discover-5 */
+function goOnUnlessClosing(ports: GraphPorts): void {
+  if (!ports.closing()) return;
+  throw new ToolgateError("stopped", "the host was closed before the model was asked", "run the thread again");
 }
 
 /** discover-4 */
@@ -49,6 +58,7 @@ async function publish(ports: GraphPorts, state: GraphState, runtime: LangGraphR
   } finally {
     stop();
   }
+  goOnUnlessClosing(ports); // discover-5: no server could be listed
   if (!assembled.ok) {
     runtime.writer?.({ type: "toolgate.catalog_refused", problem: assembled.problem });
     if (previous !== undefined) return {}; // discover-3
