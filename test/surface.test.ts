@@ -34,6 +34,15 @@ describe("surface", () => {
     ]);
   });
 
+  test("a host's `decide` may be any of these", async () => {
+    const answers: toolgate.DecideAnswer[] = ["allow", "ask", "deny", { kind: "ask" }, { kind: "deny", reason: "no" }];
+    const decide: toolgate.Decide = async ({ tool }: toolgate.DecideCall) => (tool === "x" ? "allow" : { kind: "ask" });
+    const config = { store: { kind: "memory" } };
+    const agent = await toolgate.createToolgate({ config, decide, decideTimeoutMs: 1_000 });
+    expect(answers).toHaveLength(5);
+    await agent.close();
+  });
+
   test("the testing door exports these values", () => {
     expect(Object.keys(testing).sort()).toEqual(["createTestToolgate", "scriptedModel"]);
   });

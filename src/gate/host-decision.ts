@@ -41,10 +41,7 @@ export interface DecideCall {
 export type DecideAnswer = DecisionKind | { readonly kind: DecisionKind; readonly reason?: string };
 
 /** The host's own word on a call. See `ToolgateOptions.decide`. */
-export type Decide = (
-  call: DecideCall,
-  options: { readonly signal: AbortSignal },
-) => DecideAnswer | Promise<DecideAnswer>;
+export type Decide = (call: DecideCall, options: { readonly signal: AbortSignal }) => Promise<DecideAnswer>;
 
 /** Whether a judgement asks the host anew, takes a known answer or asks, or takes a known answer or goes without. */
 export type HostAsked = "anew" | "once" | "never";

@@ -31,10 +31,17 @@ interface Reader {
 
 /** What an argument may be; undefined when the schema names no such parameter. */
 export function parameterOf(schema: JsonObject, name: string): Parameter | undefined {
+  if (saysNothing(schema)) return ANYTHING;
   const reader: Reader = { root: schema, left: READ };
   const found = named(reader, schema, name);
   if (found === "maybe") return ANYTHING;
   return found.length === 0 ? undefined : both(found.map((one) => read(reader, one)));
+}
+
+/** Whether a schema speaks of no parameter at all, and takes all. */
+function saysNothing(schema: JsonObject): boolean {
+  const parts = ["properties", "$ref", ...MANY];
+  return own(schema, "additionalProperties") !== false && parts.every((keyword) => own(schema, keyword) === undefined);
 }
 
 /** The schemas that a parameter has in this one and in those it is made of, or `maybe` where they cannot be known. */

@@ -61,10 +61,13 @@ describe("prefixes and segments", () => {
   const allow = { allow: ["mcp__hostile__act(path:/data/app/**)"] };
   /** In the folder, as text and as a path. */
   const inside = ["/data/app/x", "/data/app/a/b"];
-  /** Elsewhere: a glob compares segments, and capitals are other letters. */
-  const beside = ["/data/app-secret/x", "/data/app.bak/x", "/data/app", "/DATA/app/x", "/data/App/x", "data/app/x"];
-  /** Means one thing as text and another as a path: nobody can say where it leads. */
+  /** Elsewhere: a glob compares segments. */
+  const beside = ["/data/app-secret/x", "/data/app.bak/x", "data/app/x"];
+  /** The folder itself, what some disks take for it, and what nobody can say where it leads. */
   const odd = [
+    "/data/app",
+    "/DATA/app/x",
+    "/data/App/x",
     "/data/app/../etc/passwd",
     "/data//app/../x",
     "/data/app//x",
@@ -79,8 +82,8 @@ describe("prefixes and segments", () => {
     expect(sent).toEqual(inside);
   });
 
-  // Beside the folder nothing is denied: on a disk that takes capitals for small letters `/DATA/app` is asked about.
-  test("a deny also bites where nobody can say where a path leads", async () => {
+  // On a disk that takes capitals for small letters `/DATA/app` is the folder, so a deny covers it.
+  test("a deny also bites the folder itself, in capitals, and where nobody can say where a path leads", async () => {
     const deny = { deny: ["mcp__hostile__act(path:/data/app/**)"] };
     const { decisions, sent } = await judged(deny, [...inside, ...beside, ...odd]);
     expect(decisions).toEqual({ ...all([...inside, ...odd], "deny"), ...all(beside, "ask") });
@@ -100,8 +103,8 @@ test("below a folder that is named, also a new file's name is judged by its text
 
 // Hard links show no link to resolve, pipes and devices block or never end, and proc gives other roots.
 describe("devices, pipes, other roots, addresses", () => {
-  const elsewhere = ["/dev/zero", "/dev/fd/0", "/proc/self/environ", "/proc/self/root/etc/passwd", "file:/etc/passwd"];
-  const odd = ["file:///etc/passwd", "file://localhost/etc/passwd", "~", "~/x", "~root/x"];
+  const elsewhere = ["/dev/zero", "/proc/self/environ"];
+  const odd = ["/dev/fd/0", "/proc/self/root/etc/passwd", "file:/etc/passwd", "file:///etc/passwd", "file://localhost/etc/passwd", "~", "~/x", "~root/x"];
 
   test("no rule for a folder covers them", async () => {
     const allow = [
@@ -114,7 +117,7 @@ describe("devices, pipes, other roots, addresses", () => {
     expect(sent).toEqual([]);
   });
 
-  test("a rule for everything covers what can be read as a path, and no address or home", async () => {
+  test("a rule for everything covers what can be read as a path, and no address, link of a process or home", async () => {
     const { decisions } = await judged({ allow: ["mcp__hostile__act(path:**)"] }, [...elsewhere, ...odd]);
     expect(decisions).toEqual({ ...all(elsewhere, "allow"), ...all(odd, "ask") });
   });
@@ -122,8 +125,8 @@ describe("devices, pipes, other roots, addresses", () => {
 
 // Alternate streams and direction marks hid a file's content or its extension.
 describe("names of other systems, and names that look like others", () => {
-  const odd = ["C:\\p\\README.md:x", "\\\\?\\C:\\x", "photo\u202egnp.exe", "a\u200b.txt", "\u{e0041}.txt"];
-  const plain = ["CON", "a.txt. ", "README.md:x"];
+  const odd = ["C:\\p\\README.md:x", "\\\\?\\C:\\x", "a.txt. ", "photo\u202egnp.exe", "a\u200b.txt", "\u{e0041}.txt"];
+  const plain = ["CON", "a.txt.", "README.md:x"];
 
   // A host on Windows would have to deny all of them. toolgate does not know the names of Windows: a name without a
   // backslash is a name.

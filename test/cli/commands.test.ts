@@ -399,6 +399,30 @@ describe("tools, unknowns, check", () => {
       ],
     });
   });
+
+  // A rule by a parameter that the server does not have allowed nothing or denied everything, and nobody was told.
+  test("check --connect: rules that no call can meet, and tools that a deny cannot be tested on", async () => {
+    const permissions = { allow: ["mcp__deploy__trigger(env:a)"], deny: ["mcp__deploy__status(amount:>5)"] };
+    configure([], { permissions, tools: {}, approvals: { secret: "s".repeat(32) } });
+    const { code, value } = await json("check", "--connect");
+    const never = "never matches on `mcp__deploy__trigger`: it has no parameter `env`";
+    const rule = "`permissions.deny` `mcp__deploy__status(amount:>5)`";
+    expect({ code, problems: value.problems }).toEqual({
+      code: 0,
+      problems: [
+        {
+          level: "warning",
+          code: "tool_withheld",
+          message: `\`status\` of \`deploy\` is withheld: ${rule} cannot be tested on it: it has no parameter \`amount\``,
+        },
+        {
+          level: "warning",
+          code: "rule_unfit",
+          message: `permissions.allow: \`mcp__deploy__trigger(env:a)\` ${never}`,
+        },
+      ],
+    });
+  });
 });
 
 describe("a scope", () => {

@@ -33,3 +33,32 @@ test("a tool that names a secret, in its name or a property's, is withheld; its 
     delete process.env.TOOLGATE_TEST_CANARY;
   }
 });
+
+// A deny by a parameter that the server renamed denied every call, and the model tried again and again.
+test("a deny that a tool cannot be tested by withholds it by name; the run goes on, also under `refuse`", async () => {
+  const tools = [
+    { name: "pay", inputSchema: { type: "object", properties: { sum: { type: "number" } } } },
+    { name: "refund", inputSchema: { type: "object", properties: { amount: { type: "string" } } } },
+    { name: "quote", inputSchema: { type: "object", properties: { amount: { type: "integer" } } } },
+  ];
+  const agent = await b.start({
+    config: {
+      mcpServers: { hostile: b.server("hostile", { HOSTILE: JSON.stringify({ tools }) }) },
+      permissions: { allow: ["mcp__hostile__*"], deny: ["mcp__hostile__*(amount:>100)"] },
+      catalog: { onInvalid: "refuse" },
+    },
+    steps: [
+      { calls: [5, 500].map((amount, at) => ({ name: "mcp__hostile__quote", args: { amount }, id: `c${at}` })) },
+      { say: "Done." },
+    ],
+  });
+  const turn = await agent.ask("hi");
+  expect(agent.model.requests[0]?.tools.map((tool) => tool.name)).toEqual(["read_result", "mcp__hostile__quote"]);
+  const rule = "`permissions.deny` `mcp__hostile__*(amount:>100)` cannot be tested on it";
+  expect((await agent.toolgate.snapshot("t1"))?.withheld).toEqual([
+    { server: "hostile", tool: "pay", reason: `${rule}: it has no parameter \`amount\`` },
+    { server: "hostile", tool: "refund", reason: `${rule}: its parameter \`amount\` is no number` },
+  ]);
+  expect(turn.report.operations.map((one) => `${one.status} ${one.reason}`)).toEqual(["ok success", "rejected denied"]);
+  expect(b.log("effect").map((event) => event.arguments)).toEqual([{ amount: 5 }]);
+});

@@ -331,9 +331,17 @@ describe("names of tools under a deny", () => {
     ["xdelete_x", "allow"],
     ["delete", "allow"],
   ])("%s", (tool, expected) => {
-    const rules = { allow: ["mcp__fs__*"], deny: ["mcp__*__delete_*", "mcp__fs__Delete_x"] };
+    for (const rule of ["mcp__*__delete_*", "mcp__fs__Delete_*"]) {
+      const { policy } = compilePolicy(Permissions.parse({ allow: ["mcp__fs__*"], deny: [rule] }), context);
+      expect([rule, decide(policy, { alias: "", server: "fs", tool }, {}).kind]).toEqual([rule, expected]);
+    }
+  });
+
+  test("also under a deny of one tool", () => {
+    const rules = { allow: ["mcp__fs__*"], deny: ["mcp__fs__Delete_x"] };
     const { policy } = compilePolicy(Permissions.parse(rules), context);
-    expect(decide(policy, { alias: "", server: "fs", tool }, {}).kind).toBe(expected);
+    const kinds = ["delete_x", "Delete_x", "delete_y"].map((tool) => decide(policy, { ...target, tool }, {}).kind);
+    expect(kinds).toEqual(["deny", "deny", "allow"]);
   });
 
   test("an allow, and a key of `tools`, is for the name as it is written", () => {

@@ -77,6 +77,12 @@ describe("a deny that cannot be tested withholds the tool (fit-1)", () => {
     expect(withheld(condition, offered)).toBeUndefined();
   });
 
+  test("a schema that speaks of no parameter keeps its tool, one that takes none does not", () => {
+    const of = (inputSchema: JsonObject) => withheld("amount:>1", { ...tool({}), inputSchema });
+    expect(of({ type: "object" })).toBeUndefined();
+    expect(of({ type: "object", additionalProperties: false })).toContain("it has no parameter `amount`");
+  });
+
   test("neither an allow nor an ask nor a deny of another tool withholds one", () => {
     const offered = tool({});
     const rules = {
