@@ -70,6 +70,12 @@ export const promises: readonly Promise_[] = [
     since: "0.1.0",
   },
   { id: "G12", sentence: "Replay shows what was recorded and contacts no server and no model.", since: null },
+  {
+    id: "G13",
+    sentence:
+      "Nothing a server or a model sends ends the host process, freezes it, or lets one thread or server hold up the others beyond a stated bound.",
+    since: "0.1.0",
+  },
   { id: "G14", sentence: "Records of one scope do not exist for another, at any door.", since: "0.1.0" },
   {
     id: "G15",

@@ -189,8 +189,8 @@ function firstEnd(pending: PendingRequest, terms: Terms): Promise<CallEvidence["
       resolve(pending.end ?? how); // an answer that has come in by now counts
     };
     const aborted = contain(() => done("aborted"));
-    const late = contain(() => done("deadline"));
-    const timer = setTimeout(late, Math.min(terms.deadlineMs, LONGEST_MS));
+    const expired = contain(() => done("deadline"));
+    const timer = setTimeout(expired, Math.min(terms.deadlineMs, LONGEST_MS));
     terms.signal?.addEventListener("abort", aborted, { once: true });
     void pending.ended.then(() => done("error"));
   });

@@ -4,6 +4,7 @@
 //   events-2. An event that is not replaced passes unchanged, byte for byte.
 
 import { DROPPED } from "./pending-request.js";
+import { piecesOf, Turn } from "./turns.js";
 
 export interface EventHandlers {
   readonly limitBytes: () => number;
@@ -26,18 +27,31 @@ export function watchEvents(body: ReadableStream<Uint8Array>, handlers: EventHan
   const decoder = new TextDecoder();
   const encoder = new TextEncoder();
   const events = new EventCutter((event) => passEvent(event, handlers));
+  const turn = new Turn();
+  let pieces: Iterator<Uint8Array> = piecesOf(new Uint8Array(0));
+  /** The next piece of what was read, and then of what is read next. */
+  const next = async (): Promise<Uint8Array | undefined> => {
+    for (;;) {
+      const piece = pieces.next();
+      if (!piece.done) return piece.value;
+      const { done, value } = await reader.read();
+      if (done) return undefined;
+      pieces = piecesOf(value);
+    }
+  };
 
   return new ReadableStream<Uint8Array>({
     async pull(controller) {
       try {
         for (;;) {
-          const { done, value } = await reader.read();
-          if (done) {
+          await turn.pass(); // turns-1
+          const piece = await next();
+          if (piece === undefined) {
             handlers.onEnd();
             controller.close();
             return;
           }
-          const passed = events.push(decoder.decode(value, { stream: true }));
+          const passed = events.push(decoder.decode(piece, { stream: true }));
           if (events.bytes > handlers.limitBytes()) {
             handlers.onOversize(events.bytes); // events-1
             controller.error(new Error("an event above the size limit"));

@@ -6,7 +6,7 @@
 const START_BYTES = 4_096;
 
 export class Gathered {
-  #space = Buffer.alloc(0);
+  #space: Buffer = Buffer.alloc(0);
   #bytes = 0;
 
   get bytes(): number {
@@ -15,12 +15,14 @@ export class Gathered {
 
   add(part: Uint8Array): void {
     const bytes = this.#bytes + part.byteLength;
-    if (bytes > this.#space.byteLength) {
+    if (this.#bytes === 0) {
+      this.#space = Buffer.from(part.buffer, part.byteOffset, part.byteLength); // most lines are one part: it is not copied
+    } else if (bytes > this.#space.byteLength) {
       const space = Buffer.allocUnsafeSlow(Math.max(START_BYTES, 2 * this.#space.byteLength, bytes));
       space.set(this.#space.subarray(0, this.#bytes));
       this.#space = space;
     }
-    this.#space.set(part, this.#bytes);
+    if (this.#bytes > 0) this.#space.set(part, this.#bytes);
     this.#bytes = bytes;
   }
 

@@ -72,6 +72,7 @@ export class LineReader {
 }
 
 function parse(text: string): Readonly<Record<string, unknown>> | undefined {
+  if (!text.startsWith("{")) return undefined; // noise, told apart without the cost of an error
   let value: unknown;
   try {
     value = JSON.parse(text);

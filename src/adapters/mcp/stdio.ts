@@ -27,6 +27,7 @@ import { NOT_PERMITTED, NothingSent } from "./pending-request.js";
 import { precheck } from "./precheck.js";
 import { messageOf, ServerProblem } from "./problem.js";
 import { Ring } from "./ring.js";
+import { Intakes } from "./turns.js";
 
 /** Milliseconds from the end of a process, or of its stdout, until the connection counts as lost. */
 const DRAIN_MS = 200;
@@ -64,6 +65,7 @@ export class StdioTransport implements Transport {
   #closed = false;
   #died = false;
   #ending: Promise<void> | undefined;
+  #intake: Intakes | undefined;
   #notice: () => void = () => {};
   #writing: Promise<unknown> | undefined;
   /** Messages that are not written yet, and the length of their text. */
@@ -225,11 +227,18 @@ export class StdioTransport implements Transport {
     const announce = contain(() => this.#announce());
     // After the end the rest of the pipes is read until they close, or for a moment, because a grandchild may keep them open.
     const announceSoon = () => void setTimeout(announce, DRAIN_MS).unref();
+    const read = contain((piece: Uint8Array) => {
+      if (!this.#closed) this.#lines.push(piece as Buffer); // stdio-3: a grandchild may hold the pipe and go on writing
+    }, unreadable);
+    const intake = new Intakes({
+      take: read,
+      pause: () => void child.stdout.pause(),
+      resume: () => void child.stdout.resume(),
+    });
+    this.#intake = intake;
     child.stdout.on(
       "data",
-      contain((chunk: Buffer) => {
-        if (!this.#closed) this.#lines.push(chunk); // stdio-3: a grandchild may hold the pipe and go on writing
-      }, unreadable),
+      contain((chunk: Buffer) => intake.push(chunk), unreadable),
     );
     child.stderr.on(
       "data",
@@ -250,6 +259,8 @@ export class StdioTransport implements Transport {
 
   #announce(): void {
     if (this.#closed) return;
+    if (this.#abandoned === undefined) this.#intake?.flush();
+    if (this.#closed) return; // what was still to be read ended it
     this.#closed = true;
     this.#died = this.#ending === undefined;
     contain(() => this.onclose?.())();
