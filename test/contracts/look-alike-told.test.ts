@@ -9,7 +9,11 @@ import { question } from "../approval/questions.js";
 // A second server was named with a Cyrillic letter, and its questions read like those of the first.
 test("`check` warns of two servers that look alike, and of a name of two scripts", () => {
   const server = { type: "http" as const, url: "https://x.example/mcp" };
-  const config = Config.parse({ mcpServers: { docs: server, dоcs: server, mаil: server, web: server } });
+  const config = Config.parse({
+    store: { kind: "memory" },
+    folder: "/",
+    mcpServers: { docs: server, dоcs: server, mаil: server, web: server },
+  });
   expect(
     checkConfig(config, {})
       .filter(({ code }) => code === "look_alike")
