@@ -20,8 +20,8 @@ const NAME_CHARS = 300;
 
 /** How a name looks: letters of other scripts as Latin ones. */
 function looksOf(name: string): string {
-  const plain = name.slice(0, NAME_CHARS).normalize("NFKC");
-  return [...plain].map((letter) => CONFUSABLE.get(letter) ?? letter).join("");
+  const latin = (text: string) => [...text].map((letter) => CONFUSABLE.get(letter) ?? letter).join("");
+  return latin(latin(name.slice(0, NAME_CHARS)).normalize("NFKC")); // twice, because NFKC makes letters that are in the table
 }
 
 /** What is equal of two names that look alike as they are written; and without case and separators. */

@@ -104,13 +104,13 @@ export function boundaryBefore(text: string, at: number): number {
     if (start + index > at) break;
     last = start + index;
   }
-  return last > start ? last : wholeUnit(text, at);
+  return last > start || start === 0 ? last : wholeUnit(text, at);
 }
 
 function boundaryAfter(text: string, at: number): number {
   const start = wholeUnit(text, at - LONGEST);
   for (const { index } of charactersOf(text.slice(start, at + LONGEST))) if (start + index >= at) return start + index;
-  return wholeUnit(text, at);
+  return at + LONGEST >= text.length ? text.length : wholeUnit(text, at);
 }
 
 /** `at`, or one before it when a surrogate pair would be cut there. */

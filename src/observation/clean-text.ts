@@ -1,6 +1,6 @@
 // Text from a server on its way to a model: it is made well formed and visible, with one kind of line end.
 
-import { escapeHidden } from "../contracts/index.js";
+import { boundaryBefore, escapeHidden } from "../contracts/index.js";
 
 const LONE_SURROGATE = /[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/g;
 
@@ -21,11 +21,12 @@ export function byteLength(text: string): number {
   return Buffer.byteLength(text, "utf8");
 }
 
-/** The first `maxBytes` bytes of text. A character that would be cut is left out. */
+/** The first `maxBytes` bytes of text. What is seen as one character and would be cut is left out. */
 export function head(text: string, maxBytes: number): string {
   if (byteLength(text) <= maxBytes) return text;
   const bytes = Buffer.from(text, "utf8");
-  return bytes.toString("utf8", 0, floorBoundary(bytes, maxBytes));
+  const part = bytes.toString("utf8", 0, floorBoundary(bytes, maxBytes));
+  return text.slice(0, boundaryBefore(text, part.length));
 }
 
 /** The last code point boundary at or before an offset. */

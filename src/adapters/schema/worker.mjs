@@ -66,11 +66,23 @@ function problemLine(error) {
   const { additionalProperty, unevaluatedProperty, allowedValues, allowedValue } = error.params;
   const name = additionalProperty ?? unevaluatedProperty;
   const values = allowedValues ?? (allowedValue === undefined ? undefined : [allowedValue]);
-  let line = `${error.instancePath.slice(0, 200) || "/"}: ${String(error.message).slice(0, 200)}`;
-  if (name !== undefined) line += `: \`${String(name).slice(0, 80)}\``;
-  if (values !== undefined) line += `: ${JSON.stringify(values.slice(0, 20)).slice(0, 200)}`;
+  let line = `${cut(error.instancePath, 200) || "/"}: ${cut(String(error.message), 200)}`;
+  if (name !== undefined) line += `: \`${cut(String(name), 80)}\``;
+  if (values !== undefined) line += `: ${cut(JSON.stringify(values.slice(0, 20)), 200)}`;
   return line;
 }
+
+/** The first characters of a text, as a reader counts them; at most `most` UTF-16 units of it. */
+function cut(text, most) {
+  if (text.length <= most) return text;
+  let end = 0;
+  for (const { segment, index } of characters.segment(text.slice(0, most + 1))) {
+    if (index + segment.length > most) break;
+    end = index + segment.length;
+  }
+  return text.slice(0, end);
+}
+const characters = new Intl.Segmenter("en", { granularity: "grapheme" });
 
 function answer(job) {
   if (job.compile !== undefined) {
@@ -91,7 +103,7 @@ parentPort.on("message", (job) => {
   try {
     parentPort.postMessage(answer(job));
   } catch (error) {
-    parentPort.postMessage({ unusable: String(error?.message ?? error).slice(0, 300) });
+    parentPort.postMessage({ unusable: cut(String(error?.message ?? error), 300) });
   }
 });
 parentPort.postMessage({ ready: true });
