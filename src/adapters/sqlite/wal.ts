@@ -72,8 +72,17 @@ export function createLog(db: Database.Database, steady: () => number): Log {
 /** What `toolgate check` and the start of a host find of the log of the store in a folder. */
 export function logFindings(folder: string): Finding[] {
   const path = join(folder, "toolgate.sqlite-wal");
-  const bytes = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+  const bytes = bytesOf(path);
   return bytes > LOG_BYTES ? [tooLong(path, bytes)] : [];
+}
+
+/** 0 where there is no such file, or where the system refuses to look: what is wrong with the path is another finding. */
+function bytesOf(path: string): number {
+  try {
+    return statSync(path).size;
+  } catch {
+    return 0;
+  }
 }
 
 function tooLong(path: string, bytes: number): Finding {
