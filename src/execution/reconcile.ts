@@ -77,7 +77,7 @@ async function ask(
   if (entry === undefined) return nothing("its tool is not among those the servers list");
   const filled = readBackArguments(reconcile.arguments, operation);
   if ("problem" in filled) return nothing(filled.problem);
-  const connected = await ports.servers.connect(entry.server);
+  const connected = await ports.catalog.connect(entry.server);
   if (!connected.ok) return nothing(`${entry.server} is not available: ${connected.problem}`);
 
   const settings = toolSettings(ports.settings, entry);
