@@ -81,7 +81,7 @@ async function ask(
   if (!connected.ok) return nothing(`${entry.server} is not available: ${connected.problem}`);
 
   const settings = toolSettings(ports.settings, entry);
-  const verdict = await ports.checker.check(inputKey(entry), entry.inputSchema, filled.arguments);
+  const verdict = await ports.checker.check(inputKey(entry), entry.inputSchema, filled.arguments, entry.server);
   if (!verdict.valid && "problems" in verdict) {
     return nothing(`its arguments do not fit the tool's schema: ${verdict.problems.join("; ")}`);
   }

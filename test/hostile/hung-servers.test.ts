@@ -28,7 +28,7 @@ const healthy = () => world.stdio({ tools: [{ name: "read", inputSchema: { type:
 const read = { calls: [{ name: "mcp__good__read", args: {} }] };
 
 /** An agent over `good` and `bad`, whose turns are one call to `good` and an answer, and what each turn took. */
-async function agent(bad: ServerConfig, steps: Parameters<typeof scriptedModel>[0] = []) {
+async function agent(bad: ServerConfig, steps: Parameters<typeof scriptedModel>[0] = [], withinMs = WITHIN_MS) {
   const model = scriptedModel([...steps, ...Array.from({ length: 12 }, () => [read, { say: "done" }]).flat()]);
   toolgate = await assembleToolgate(
     {
@@ -40,7 +40,7 @@ async function agent(bad: ServerConfig, steps: Parameters<typeof scriptedModel>[
       },
       model,
     },
-    (config, deps) => createServers(config.mcpServers, { ...deps, connectTimeoutMs: WITHIN_MS }),
+    (config, deps) => createServers(config.mcpServers, { ...deps, connectTimeoutMs: withinMs }),
   );
   const { graph } = toolgate;
   return {
@@ -146,7 +146,7 @@ describe("a server that comes back", () => {
         const error = { code: -32601, message: "unknown" };
         console.log(JSON.stringify({ jsonrpc: "2.0", id, ...(result === undefined ? { error } : { result }) }));
       });`;
-    const at = await agent(world.script(program, { protocol: "2025-11-25" }));
+    const at = await agent(world.script(program, { protocol: "2025-11-25" }), [], 20_000);
     await at.turn();
     expect(await at.status()).toBe("failed");
     let turns = 0;

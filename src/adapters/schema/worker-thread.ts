@@ -31,7 +31,6 @@ export function start(memoryMb: number): Thread {
     execArgv: [], // no loader of the process: the worker is plain JavaScript
     resourceLimits: { maxOldGenerationSizeMb: memoryMb, maxYoungGenerationSizeMb: 16, stackSizeMb: 4 },
   });
-  worker.unref();
   let begun: (answer: Answer) => void = () => {};
   const ready = new Promise<Answer>((resolve) => {
     begun = resolve;
@@ -43,6 +42,7 @@ export function start(memoryMb: number): Thread {
     lose(thread, memory ? "the check needed too much memory and was stopped" : `the checker failed: ${error.message}`);
   });
   worker.on("exit", () => lose(thread, "the checker ended without an answer"));
+  worker.unref(); // after the listeners: to listen for messages keeps the process alive
   return thread;
 }
 
@@ -54,12 +54,11 @@ export function start(memoryMb: number): Thread {
 export function askWorker(thread: Thread, job: object, limitMs: number): Promise<Answer> {
   return new Promise((resolve) => {
     if (thread.lost !== undefined) return resolve({ unusable: thread.lost });
-    const begun = process.cpuUsage();
+    const begun = processMs();
     let patience = PATIENCE;
     const expire = () => {
       if (thread.settle !== settle) return;
-      const { user, system } = process.cpuUsage(begun);
-      if ((user + system) / 1_000 < limitMs && patience-- > 0) timer = setTimeout(late, limitMs);
+      if (processMs() - begun < limitMs && patience-- > 0) timer = setTimeout(late, limitMs);
       else void stop(thread, `checking took over ${limitMs} ms and was stopped`);
     };
     // Waits for one more turn of the event loop: when the process was busy, the answer may be there and not yet read.
@@ -76,6 +75,12 @@ export function askWorker(thread: Thread, job: object, limitMs: number): Promise
       answered(thread, { problems: ["/: it is not JSON"] });
     }
   });
+}
+
+/** Milliseconds of the processor that the whole process has had. */
+export function processMs(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1_000;
 }
 
 function answered(thread: Thread, answer: Answer): void {
