@@ -41,7 +41,7 @@ describe("what is remembered of a schema that was stopped", () => {
       pauses.push(pause());
     }
     expect(pauses).toEqual([1_000, 2_000, 4_000, 8_000, 8_000, 8_000]);
-    suspects.ended("s", 200);
+    suspects.ended("s", false);
     suspects.stopped("s", "again", STOPPED);
     expect(suspects.known("s", value("x"))).toBe(`${STOPPED}; it is checked again in 1 s`);
     expect(pause()).toBe(1_000);
@@ -59,14 +59,14 @@ describe("what is remembered of a schema that was stopped", () => {
 
   it("is slow until a check is quick (suspect-3)", () => {
     const { suspects } = suspectsAt();
-    suspects.ended("s", 1);
+    suspects.ended("s", true);
     expect(suspects.isSlow("s")).toBe(false);
     suspects.slow("s");
     expect(suspects.isSlow("s")).toBe(true);
     expect(suspects.known("s", value("v"))).toBeUndefined();
-    suspects.ended("s", 26);
+    suspects.ended("s", false);
     expect(suspects.isSlow("s")).toBe(true);
-    suspects.ended("s", 25);
+    suspects.ended("s", true);
     expect(suspects.isSlow("s")).toBe(false);
   });
 

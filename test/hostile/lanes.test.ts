@@ -1,12 +1,14 @@
-// Checks beside checks that never end: who waits for whom. The limit is long, so that waiting for it cannot be mistaken for
-// a busy machine.
+// Checks beside checks that never end: who waits for whom. What counts is who ends first, and how often a worker was asked:
+// times would say how busy the machine is.
 
 import { Worker } from "node:worker_threads";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { createSchemaChecker } from "../../src/adapters/schema/checker.js";
 import { sha256 } from "../../src/contracts/index.js";
 
-const LIMIT_MS = 3_000;
+/** No slow check is stopped within a test, unless the test waits for it. */
+const LONG_MS = 20_000;
+const LIMIT_MS = 1_000;
 const EVIL = `${"a".repeat(40)}!`;
 const STOPPED = `checking took over ${LIMIT_MS} ms and was stopped`;
 
@@ -26,17 +28,11 @@ afterEach(async () => {
 });
 
 /** A checker whose lanes have run, with a thread kept warm. */
-async function warmed() {
-  const at = checkerAt();
+async function warmed(limitMs = LIMIT_MS) {
+  const at = checkerAt(limitMs);
   for (let n = 0; n < 3; n++) await at.check("^[a-z]+$", `good${"x".repeat(n)}`);
   await vi.waitFor(async () => expect(await at.check("^[a-z]+$", "ready")).toEqual({ valid: true }));
   return at;
-}
-
-async function timed<T>(work: Promise<T>): Promise<{ result: T; ms: number }> {
-  const began = performance.now();
-  const result = await work;
-  return { result, ms: performance.now() - began };
 }
 
 /** Patterns that backtrack without end, each another one. */
@@ -45,39 +41,34 @@ const evil = (n: number) => `^(a+)+${"b".repeat(n)}$`;
 describe("a healthy check", () => {
   // A healthy turn took 16 to 31 s beside eight threads whose pattern backtracks.
   it("does not wait for checks that are slow, however many patterns there are (lane-1)", async () => {
-    const { check } = await warmed();
-    const hostile = Array.from({ length: 8 }, (_, n) => check(evil(n), EVIL));
-    const { result, ms } = await timed(check("^[a-z]+$", "fresh"));
-    expect(result).toEqual({ valid: true });
-    expect(ms).toBeLessThan(LIMIT_MS / 2);
-    const never = await Promise.race([...hostile, Promise.resolve("none has ended")]);
-    expect(never).toBe("none has ended");
+    const { check } = await warmed(LONG_MS);
+    const ended: string[] = [];
+    for (let n = 0; n < 8; n++) void check(evil(n), EVIL).then(() => ended.push(evil(n)));
+    expect(await check("^[a-z]+$", "fresh")).toEqual({ valid: true });
+    expect(ended).toEqual([]);
   });
 
-  it("of a schema that nobody knows goes on while others are slow, too (lane-1) (lane-3)", async () => {
-    const { check } = await warmed();
-    void check(evil(0), EVIL);
-    void check(evil(1), EVIL);
-    for (let n = 0; n < 5; n++) {
-      const { result, ms } = await timed(check(`^[a-z]{0,${n + 9}}$`, "fresh"));
-      expect(result).toEqual({ valid: true });
-      expect(ms).toBeLessThan(LIMIT_MS / 2);
-    }
+  it("of a schema that nobody knows does not wait for them either (lane-1) (lane-3)", async () => {
+    const { check } = await warmed(LONG_MS);
+    const ended: string[] = [];
+    for (let n = 0; n < 2; n++) void check(evil(n), EVIL).then(() => ended.push(evil(n)));
+    for (let n = 0; n < 5; n++) expect(await check(`^[a-z]{0,${n + 9}}$`, "fresh")).toEqual({ valid: true });
+    expect(ended).toEqual([]);
   });
 
-  it("is not disturbed by a pattern that was quick before (lane-1)", async () => {
-    const { check } = await warmed();
+  it("does not wait for a pattern that was quick before (lane-1)", async () => {
+    const { check } = await warmed(LONG_MS);
     expect(await check(evil(0), "aaa")).toEqual({ valid: true });
-    const slow = check(evil(0), EVIL);
-    const { ms } = await timed(check("^[a-z]+$", "fresh"));
-    expect(ms).toBeLessThan(LIMIT_MS / 2);
-    expect(await slow).toEqual({ valid: false, unusable: STOPPED });
+    const ended: string[] = [];
+    void check(evil(0), EVIL).then(() => ended.push(evil(0)));
+    expect(await check("^[a-z]+$", "fresh")).toEqual({ valid: true });
+    expect(ended).toEqual([]);
   });
 });
 
 describe("a slow check", () => {
   it("that was broken off for another is made again, and gets its answer (lane-3)", async () => {
-    const at = checkerAt(8_000);
+    const at = checkerAt(LONG_MS);
     // About two hundred milliseconds of backtracking: too long for the quick lane, and within the limit.
     const heavy = async (n: number) => at.check(`^(a+)+${"b".repeat(n)}$`, `${"a".repeat(23)}!`);
     const answers = await Promise.all([heavy(0), heavy(1), heavy(2), at.check("^[a-z]+$", "fine")]);
@@ -91,16 +82,14 @@ describe("a slow check", () => {
     const posted = vi.spyOn(Worker.prototype, "postMessage");
     const checks = () => posted.mock.calls.filter(([job]) => "check" in (job as object)).length;
     const same = Array.from({ length: 8 }, (_, n) => at.check(evil(3), `${EVIL}${"!".repeat(n)}`));
-    const { ms } = await timed(Promise.all(same));
-    expect(ms).toBeLessThan(2 * LIMIT_MS); // 8 times the limit, one after the other
     for (const verdict of await Promise.all(same))
       expect(verdict).toMatchObject({ valid: false, unusable: expect.stringContaining(STOPPED) });
-    expect(checks()).toBeLessThanOrEqual(2); // the second one was handed over before the first was slow, or never
+    expect(checks()).toBe(1);
     const before = checks();
-    expect((await at.check(evil(3), "aaa")).valid).toBe(false);
+    expect((await at.check(evil(3), "aaabbb")).valid).toBe(false);
     expect(checks()).toBe(before);
     at.clock.now += 1_000;
-    expect(await at.check(evil(3), "aaa")).toEqual({ valid: true });
+    expect(await at.check(evil(3), "aaabbb")).toEqual({ valid: true });
     const again = checks();
     expect(await at.check(evil(3), EVIL)).toEqual({ valid: false, unusable: STOPPED });
     expect(checks()).toBe(again); // the very value is not tried again

@@ -37,7 +37,7 @@ class WorkerChecker implements SchemaChecker {
   #closed = false;
 
   constructor(limitMs: number, memoryMb: number, steady: () => number) {
-    this.#lanes = new Lanes({ limitMs, memoryMb, steady, suspects: createSuspects(steady) });
+    this.#lanes = new Lanes({ limitMs, memoryMb, suspects: createSuspects(steady) });
   }
 
   async check(key: Digest, schema: JsonObject, value: unknown, from = ""): Promise<SchemaVerdict> {

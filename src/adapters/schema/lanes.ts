@@ -9,7 +9,8 @@
 //           `QUICK_MS`. Schemas that were quick before go first.
 //   lane-2. Servers are served in turn, in either lane.
 //   lane-3. At most one slow check runs at a time, so that slow checks take at most one processor.
-//   lane-4. When a check is stopped, what waits for the same schema is answered as `suspects.ts` says, at once.
+//   lane-4. What waits for a schema goes to the slow lane as soon as one of its checks is slow, and is answered as
+//           `suspects.ts` says as soon as one is stopped.
 
 import { createFairLine, type FairLine } from "./fair-line.js";
 import { QUICK_MS, type Suspects } from "./suspects.js";
@@ -38,8 +39,6 @@ export type Done = { readonly problems: readonly string[] } | { readonly unusabl
 export interface LanesOptions {
   readonly limitMs: number;
   readonly memoryMb: number;
-  /** Milliseconds that never go back. */
-  readonly steady: () => number;
   readonly suspects: Suspects;
 }
 
@@ -51,8 +50,9 @@ interface Waiting {
 /** A check that is being made. */
 interface Running extends Waiting {
   readonly thread: Thread;
-  /** When it was handed to the thread. */
-  since: number | undefined;
+  /** It was handed to the thread. */
+  asked: boolean;
+  ended: boolean;
   /** It has taken longer than `QUICK_MS`. */
   overdue: boolean;
 }
@@ -124,7 +124,7 @@ export class Lanes {
     let done: Done;
     try {
       lane.thread = this.#threadOf(lane);
-      running = { ...waiting, thread: lane.thread, since: undefined, overdue: false };
+      running = { ...waiting, thread: lane.thread, asked: false, ended: false, overdue: false };
       lane.running = running;
       done = await this.#ask(running);
     } catch {
@@ -142,13 +142,13 @@ export class Lanes {
 
   async #ask(running: Running): Promise<Done> {
     const { thread, job } = running;
-    const { limitMs, steady } = this.#options;
+    const { limitMs } = this.#options;
     thread.worker.ref(); // a check waits, so the process must stay alive
     let stopWatching = () => {};
     try {
       const ready = await thread.ready;
       if ("unusable" in ready) return ready;
-      running.since = steady();
+      running.asked = true;
       stopWatching = this.#watch(running);
       if (!thread.compiled.has(job.key)) {
         const { key, dialect, text } = job;
@@ -168,21 +168,34 @@ export class Lanes {
   /** Notes when a check has taken longer than it may in the quick lane, the time in which the process did not run aside. */
   #watch(running: Running): () => void {
     const begun = processMs();
+    let timer: NodeJS.Timeout | undefined;
     const tick = () => {
       timer = undefined;
       setImmediate(() => {
-        if (running.overdue || this.#quick.running !== running) return;
+        if (running.ended) return;
         if (processMs() - begun < QUICK_MS) timer = setTimeout(tick, QUICK_MS);
-        else {
-          running.overdue = true;
-          this.#options.suspects.slow(running.job.schema);
-          this.#relieve();
-          this.#go();
-        }
+        else this.#overdue(running);
       });
     };
-    let timer: NodeJS.Timeout | undefined = setTimeout(tick, QUICK_MS);
-    return () => clearTimeout(timer);
+    timer = setTimeout(tick, QUICK_MS);
+    return () => {
+      running.ended = true;
+      clearTimeout(timer);
+    };
+  }
+
+  #overdue(running: Running): void {
+    running.overdue = true;
+    this.#options.suspects.slow(running.job.schema);
+    this.#sortAnew(running.job.schema);
+    this.#relieve();
+    this.#go();
+  }
+
+  /** Puts what waits for a schema where it belongs by what is known now, or answers it. (lane-4) */
+  #sortAnew(schema: string): void {
+    for (const line of [this.#proved, this.#unproved, this.#suspected])
+      for (const waiting of line.takeAll(({ job }) => job.schema === schema)) this.#add(waiting);
   }
 
   /** Makes way for those who wait behind a check that is overdue. (lane-1) */
@@ -200,20 +213,17 @@ export class Lanes {
     }
   }
 
-  #note({ job, thread, since }: Running, done: Done): void {
-    const { suspects, steady } = this.#options;
-    if (since === undefined || this.#closed) return; // nothing is known of the schema
+  #note({ job, thread, asked, overdue }: Running, done: Done): void {
+    const { suspects } = this.#options;
+    if (!asked || this.#closed) return; // nothing is known of the schema
     if (thread.lost !== undefined && "unusable" in done) {
       suspects.stopped(job.schema, job.digest(), done.unusable);
       this.#quickBefore.delete(job.schema);
-      const known = (waiting: Waiting) => waiting.job.schema === job.schema;
-      for (const line of [this.#proved, this.#unproved, this.#suspected])
-        for (const waiting of line.takeAll(known)) this.#add(waiting); // lane-4
+      this.#sortAnew(job.schema);
       return;
     }
-    const tookMs = steady() - since;
-    suspects.ended(job.schema, tookMs);
-    if (tookMs > QUICK_MS) return;
+    suspects.ended(job.schema, !overdue);
+    if (overdue) return;
     this.#quickBefore.delete(job.schema);
     this.#quickBefore.add(job.schema);
     const [oldest] = this.#quickBefore;

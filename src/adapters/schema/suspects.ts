@@ -28,8 +28,8 @@ export interface Suspects {
   slow(schema: string): void;
   /** A check was stopped for this reason. */
   stopped(schema: string, value: Digest | undefined, reason: string): void;
-  /** A check ended by itself. */
-  ended(schema: string, tookMs: number): void;
+  /** A check ended by itself, and quickly or not. */
+  ended(schema: string, quickly: boolean): void;
 }
 
 interface Suspect {
@@ -77,11 +77,11 @@ export function createSuspects(steady: () => number): Suspects {
       found.values.set(value, steady());
       forgetOldest(found.values, VALUES_KEPT); // suspect-4
     },
-    ended(schema, tookMs) {
+    ended(schema, quickly) {
       const found = suspects.get(schema);
       if (found === undefined) return;
       found.pauseMs = 0;
-      if (tookMs <= QUICK_MS) found.isSlow = false; // suspect-3
+      if (quickly) found.isSlow = false; // suspect-3
     },
   };
 }
