@@ -103,13 +103,12 @@ describe("a slow check", () => {
   });
 
   it("waits behind at most one of each other server (lane-2)", async () => {
-    const at = checkerAt(500);
-    const hostile = Array.from({ length: 6 }, (_, n) => at.check(evil(n), EVIL, "hostile"));
+    const at = checkerAt(250);
+    const hostile = Array.from({ length: 5 }, (_, n) => at.check(evil(n), EVIL, "hostile"));
     const heavy = at.check("^(a+)+c$", `${"a".repeat(23)}!`, "honest");
     const ended: string[] = [];
-    const all = hostile.map((one, n) => one.then(() => ended.push(`hostile ${n}`)));
+    for (const [n, one] of hostile.entries()) void one.then(() => ended.push(`hostile ${n}`));
     await heavy.then(() => ended.push("honest"));
     expect(ended.length).toBeLessThanOrEqual(3);
-    await Promise.all(all);
   });
 });

@@ -14,10 +14,12 @@
 
 import { createFairLine, type FairLine } from "./fair-line.js";
 import { QUICK_MS, type Suspects } from "./suspects.js";
-import { type Answer, askWorker, processMs, start, stop, type Thread } from "./worker-thread.js";
+import { type Answer, askWorker, cpuMs, start, stop, type Thread } from "./worker-thread.js";
 
 /** How many compiled schemas a thread holds, and how many are remembered to have been quick. */
 const MAX_COMPILED = 256;
+/** How many times longer compiling may take than a check before it leaves the quick lane: a new thread compiles slowly. */
+const QUICK_COMPILE_FACTOR = 8;
 /** Compiling may take longer than a check: it happens once, and its time grows with the schema's size, which is bounded. */
 const COMPILE_FACTOR = 20;
 
@@ -52,7 +54,6 @@ interface Running extends Waiting {
   readonly thread: Thread;
   /** It was handed to the thread. */
   asked: boolean;
-  ended: boolean;
   /** It has taken longer than `QUICK_MS`. */
   overdue: boolean;
 }
@@ -124,7 +125,7 @@ export class Lanes {
     let done: Done;
     try {
       lane.thread = this.#threadOf(lane);
-      running = { ...waiting, thread: lane.thread, asked: false, ended: false, overdue: false };
+      running = { ...waiting, thread: lane.thread, asked: false, overdue: false };
       lane.running = running;
       done = await this.#ask(running);
     } catch {
@@ -149,12 +150,14 @@ export class Lanes {
       const ready = await thread.ready;
       if ("unusable" in ready) return ready;
       running.asked = true;
-      stopWatching = this.#watch(running);
       if (!thread.compiled.has(job.key)) {
         const { key, dialect, text } = job;
+        stopWatching = this.#watch(running, QUICK_MS * QUICK_COMPILE_FACTOR);
         const made = await askWorker(thread, { compile: key, dialect, text }, limitMs * COMPILE_FACTOR);
+        stopWatching();
         if ("unusable" in made) return made;
       }
+      stopWatching = this.#watch(running, QUICK_MS);
       markUsed(thread, job.key);
       const answer: Answer = await askWorker(thread, { check: job.key, value: job.value }, limitMs);
       if ("unusable" in answer || "problems" in answer) return answer;
@@ -165,21 +168,21 @@ export class Lanes {
     }
   }
 
-  /** Notes when a check has taken longer than it may in the quick lane, the time in which the process did not run aside. */
-  #watch(running: Running): () => void {
-    const begun = processMs();
+  /** Notes when the thread has worked longer for a check than it may in the quick lane. */
+  #watch(running: Running, quickMs: number): () => void {
+    const begun = cpuMs(running.thread);
+    let over = false;
     let timer: NodeJS.Timeout | undefined;
     const tick = () => {
-      timer = undefined;
       setImmediate(() => {
-        if (running.ended) return;
-        if (processMs() - begun < QUICK_MS) timer = setTimeout(tick, QUICK_MS);
+        if (over) return; // when the process was busy, the answer may have been there
+        if (cpuMs(running.thread) - begun < quickMs) timer = setTimeout(tick, QUICK_MS);
         else this.#overdue(running);
       });
     };
-    timer = setTimeout(tick, QUICK_MS);
+    timer = setTimeout(tick, quickMs);
     return () => {
-      running.ended = true;
+      over = true;
       clearTimeout(timer);
     };
   }

@@ -4,15 +4,16 @@
 //   worker-2. A check without an answer is not a yes: whatever a lost thread still owes is answered with the reason of its
 //             loss.
 
+import { readFileSync } from "node:fs";
 import { Worker } from "node:worker_threads";
 
-/** How often a limit is waited for again while the machine is too busy for the process to have worked that long. */
+/** How often a limit is waited for again while the machine is too busy for the thread to have worked that long. */
 const PATIENCE = 3;
 
 export type Answer =
   | { readonly problems: readonly string[] }
   | { readonly compiled: true }
-  | { readonly ready: true }
+  | { readonly ready: true; readonly task?: string | undefined }
   | { readonly unusable: string };
 
 /** A thread and the keys of the schemas compiled in it. `settle` is set while the thread owes an answer. */
@@ -21,6 +22,8 @@ export interface Thread {
   readonly ready: Promise<Answer>;
   readonly compiled: Set<string>;
   settle?: (answer: Answer) => void;
+  /** The number by which Linux knows the thread. */
+  task?: string | undefined;
   lost?: string;
 }
 
@@ -36,7 +39,10 @@ export function start(memoryMb: number): Thread {
     begun = resolve;
   });
   const thread: Thread = { worker, ready, compiled: new Set(), settle: begun };
-  worker.on("message", (message: Answer) => answered(thread, message));
+  worker.on("message", (message: Answer) => {
+    if ("ready" in message) thread.task = message.task;
+    answered(thread, message);
+  });
   worker.on("error", (error: NodeJS.ErrnoException) => {
     const memory = error.code === "ERR_WORKER_OUT_OF_MEMORY";
     lose(thread, memory ? "the check needed too much memory and was stopped" : `the checker failed: ${error.message}`);
@@ -47,18 +53,17 @@ export function start(memoryMb: number): Thread {
 }
 
 /**
- * Posts a job and waits for its answer, the loss of the thread, or the limit, which ends the thread. While the whole
- * process has had less of the processor than the limit, the job cannot have had it either: then the limit is waited for
- * again, three times at most. (worker-1)
+ * Posts a job and waits for its answer, the loss of the thread, or the limit, which ends the thread. While the
+ * thread has had less of the processor than the limit, the limit is waited for again, three times at most. (worker-1)
  */
 export function askWorker(thread: Thread, job: object, limitMs: number): Promise<Answer> {
   return new Promise((resolve) => {
     if (thread.lost !== undefined) return resolve({ unusable: thread.lost });
-    const begun = processMs();
+    const begun = cpuMs(thread);
     let patience = PATIENCE;
     const expire = () => {
       if (thread.settle !== settle) return;
-      if (processMs() - begun < limitMs && patience-- > 0) timer = setTimeout(late, limitMs);
+      if (cpuMs(thread) - begun < limitMs && patience-- > 0) timer = setTimeout(late, limitMs);
       else void stop(thread, `checking took over ${limitMs} ms and was stopped`);
     };
     // Waits for one more turn of the event loop: when the process was busy, the answer may be there and not yet read.
@@ -77,8 +82,19 @@ export function askWorker(thread: Thread, job: object, limitMs: number): Promise
   });
 }
 
-/** Milliseconds of the processor that the whole process has had. */
-export function processMs(): number {
+/**
+ * Milliseconds of the processor that the thread has had. Where the system does not say, those of the whole process: the
+ * thread has had no more.
+ */
+export function cpuMs({ task }: Thread): number {
+  if (task !== undefined) {
+    try {
+      const nanoseconds = Number(readFileSync(`/proc/self/task/${task}/schedstat`, "utf8").split(" ")[0]);
+      if (nanoseconds > 0) return nanoseconds / 1e6;
+    } catch {
+      // The thread has ended, or the system keeps no such account.
+    }
+  }
   const { user, system } = process.cpuUsage();
   return (user + system) / 1_000;
 }
