@@ -18,8 +18,11 @@ export type SchemaVerdict =
   | { readonly valid: false; readonly unusable: string };
 
 export interface SchemaChecker {
-  /** Checks a value. `key` is the digest under which the compiled schema is kept. Never rejects. */
-  check(key: Digest, schema: JsonObject, value: unknown): Promise<SchemaVerdict>;
+  /**
+   * Checks a value. `key` is the digest under which the compiled schema is kept; `from` is the server that the schema came
+   * from, so that what one server's schemas cost is not another's. Never rejects.
+   */
+  check(key: Digest, schema: JsonObject, value: unknown, from?: string): Promise<SchemaVerdict>;
   close(): Promise<void>;
 }
 

@@ -79,6 +79,8 @@ export type ConnectResult =
 /** The servers of one host. Connections are opened once, shared by all threads, and opened again after a loss. */
 export interface Servers {
   readonly names: readonly string[];
+  /** Milliseconds within which a server must be connected, and within which its whole list must have come. @default 30000 */
+  readonly connectTimeoutMs?: number;
   /** Connects, or returns the living connection. Never rejects. */
   connect(name: string): Promise<ConnectResult>;
   /** The living connection, if there is one. */

@@ -1,7 +1,7 @@
 // What execution needs of its host, and what it is told of the run that it acts for.
 
 import type { AssembleResult, SchemaChecker, ServerListing } from "../catalog/index.js";
-import type { Config, Digest, Owner, Servers, ToolSnapshot } from "../contracts/index.js";
+import type { Config, ConnectResult, Digest, Owner, Servers, ToolSnapshot } from "../contracts/index.js";
 import type { Ledger } from "../ledger/port.js";
 import type { ResultStore } from "../observation/index.js";
 import type { Settings } from "../policy/index.js";
@@ -13,7 +13,7 @@ export interface ExecutionPorts {
     "begin" | "claim" | "proposal" | "readBack" | "refuse" | "row" | "settle" | "settleLate"
   >;
   readonly results: Pick<ResultStore, "put" | "read">;
-  readonly servers: Pick<Servers, "connect" | "connection">;
+  readonly servers: Pick<Servers, "connection">;
   readonly catalog: ListedTools;
   readonly checker: Pick<SchemaChecker, "check">;
   readonly settings: Settings;
@@ -51,7 +51,13 @@ export interface ListedTools {
   verify(
     name: string,
     place?: { readonly run: object; readonly proposalId: string },
-  ): Promise<{ ok: true; digests: ReadonlyMap<string, Digest> } | { ok: false; problem: string }>;
+  ): Promise<
+    | { readonly ok: true; readonly digests: ReadonlyMap<string, Digest> }
+    /** `connected`: there was a connection, and the list failed. */
+    | { readonly ok: false; readonly problem: string; readonly connected: boolean }
+  >;
+  /** Connects a server for a call, unless it failed a moment ago. Never rejects. */
+  connect(name: string): Promise<ConnectResult>;
   /** The digest of each of the server's tools as it last listed them; undefined when it never did in this process. */
   digests(name: string): ReadonlyMap<string, Digest> | undefined;
   list(name: string): Promise<ServerListing>;

@@ -79,16 +79,15 @@ async function definitionsMoved(
   ).flat();
 }
 
-/** Lists the server at most once per batch. Where no call needs a fresh list, its last list is used. */
+/**
+ * Lists the server at most once per batch, within one time limit that connecting it is part of. A server without a
+ * connection is due. Where no call needs a fresh list, its last list is used.
+ */
 async function movedAt(
   ports: ExecutionPorts,
   batch: Batch,
   { server, calls, run }: { readonly server: string; readonly calls: readonly BatchCall[]; readonly run: Run },
 ): Promise<Refused[]> {
-  const connected = await ports.servers.connect(server);
-  if (!connected.ok) {
-    return calls.map((call) => ({ call, outcome: unavailable(`${server} is not available: ${connected.problem}`) }));
-  }
   const stale = batch.snapshot?.servers.find((one) => one.name === server)?.status === "stale";
   const changed = ports.catalog.due([server]);
   const verifying = calls.filter((call) => stale || changed || call.settings?.verify === "each-call");
@@ -97,8 +96,8 @@ async function movedAt(
   const digests = verified?.ok ? verified.digests : ports.catalog.digests(server);
   return calls.flatMap((call): Refused[] => {
     if (verified?.ok === false && verifying.includes(call)) {
-      const message = `${server} could not be listed again before the call: ${verified.problem}`;
-      return [{ call, outcome: unavailable(message) }];
+      const what = verified.connected ? "could not be listed again before the call" : "is not available";
+      return [{ call, outcome: unavailable(`${server} ${what}: ${verified.problem}`) }];
     }
     const digest = digests?.get(call.entry?.tool ?? "");
     if (digest !== undefined && digest === call.entry?.digest) return [];

@@ -83,14 +83,14 @@ async function ask(
   if (entry === undefined) return nothing("its tool is not among those the servers list");
   const filled = readBackArguments(reconcile.arguments, operation);
   if ("problem" in filled) return nothing(filled.problem);
-  const connected = await ports.servers.connect(entry.server);
+  const connected = await ports.catalog.connect(entry.server);
   if (!connected.ok) return nothing(`${entry.server} is not available: ${connected.problem}`);
 
   const moved = await definitionMoved(ports, entry);
   if (moved !== undefined) return nothing(moved);
 
   const settings = toolSettings(ports.settings, entry);
-  const verdict = await ports.checker.check(inputKey(entry), entry.inputSchema, filled.arguments);
+  const verdict = await ports.checker.check(inputKey(entry), entry.inputSchema, filled.arguments, entry.server);
   if (!verdict.valid && "problems" in verdict) {
     return nothing(`its arguments do not fit the tool's schema: ${verdict.problems.join("; ")}`);
   }

@@ -185,7 +185,12 @@ async function outputProblem(
   const { structuredContent, isError } = (result ?? {}) as { structuredContent?: unknown; isError?: unknown };
   if (isError === true) return undefined;
   if (structuredContent === undefined) return "the result lacks the structured content its tool declares";
-  const verdict = await ports.checker.check(sha256(`${entry.digest} output`), entry.outputSchema, structuredContent);
+  const verdict = await ports.checker.check(
+    sha256(`${entry.digest} output`),
+    entry.outputSchema,
+    structuredContent,
+    entry.server,
+  );
   if (verdict.valid || "unusable" in verdict) return undefined; // where the schema cannot be checked, the result passes
   return `the result breaks the output schema its tool declares: ${verdict.problems.join("; ")}`;
 }

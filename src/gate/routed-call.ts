@@ -145,12 +145,14 @@ function schemaProblem(
   verdicts.set(entry, known);
   const before = known.get(one.argumentsDigest);
   if (before !== undefined) return before;
-  const verdict = ports.checker.check(inputKey(entry), entry.inputSchema, one.arguments).then((checked) => {
-    if (checked.valid) return undefined;
-    if ("problems" in checked) return `the arguments do not fit the tool's schema: ${checked.problems.join("; ")}`;
-    known.delete(one.argumentsDigest);
-    return `the arguments could not be checked: ${checked.unusable}`;
-  });
+  const verdict = ports.checker
+    .check(inputKey(entry), entry.inputSchema, one.arguments, entry.server)
+    .then((checked) => {
+      if (checked.valid) return undefined;
+      if ("problems" in checked) return `the arguments do not fit the tool's schema: ${checked.problems.join("; ")}`;
+      known.delete(one.argumentsDigest);
+      return `the arguments could not be checked: ${checked.unusable}`;
+    });
   known.set(one.argumentsDigest, verdict);
   if (known.size > VERDICTS_KEPT) known.delete(known.keys().next().value as Digest);
   return verdict;

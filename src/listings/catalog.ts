@@ -43,7 +43,10 @@ export interface Catalog {
   assemble(names: readonly string[], previous: ToolSnapshot | undefined): Promise<AssembleResult>;
   /** Whether one of these servers must be listed again before its tools are relied on. */
   due(names: readonly string[]): boolean;
-  /** Whether a snapshot of these servers would now be another than this one, or nobody knows. */
+  /**
+   * Whether a snapshot of these servers would now be another than this one, or nobody knows yet. A server whose list cannot be
+   * known now has not changed it.
+   */
   moved(snapshotId: Digest | undefined, names: readonly string[]): boolean;
   /** Lists one server now. */
   list(name: string): Promise<ServerListing>;
@@ -51,6 +54,8 @@ export interface Catalog {
   verify: Listings["verify"];
   /** Begins to list servers for the claim of a batch that is judged now; `verify` with the same place uses it. */
   verifyAhead: Listings["verifyAhead"];
+  /** Connects a server for a call, unless it failed a moment ago. */
+  connect: Listings["connect"];
   /** The digest of each of the server's tools as it last listed them; undefined when it never did in this process. */
   digests(name: string): ReadonlyMap<string, Digest> | undefined;
   /** The server's tools as it last listed them, as they are kept; undefined when it never did in this process. */
@@ -91,6 +96,7 @@ export function createCatalog(deps: CatalogDeps): Catalog {
 
     verify: listings.verify,
     verifyAhead: listings.verifyAhead,
+    connect: listings.connect,
     digests: (name) => listings.last(name)?.digests,
     known: (name) => {
       const last = listings.last(name);
@@ -121,16 +127,19 @@ function createAssembler(deps: CatalogDeps, listings: Listings): Pick<Catalog, "
   const madeOf = new Map<Digest, ReadonlyMap<string, Digest | undefined>>();
   let last: { readonly listings: readonly ServerListing[]; readonly result: AssembleResult } | undefined;
   const { limits, onInvalid } = deps.config.catalog;
+  const isRequired = (name: string) => deps.config.mcpServers[name]?.required === true;
   const contentOf = (name: string) => listings.last(name)?.content;
 
   return {
     moved(snapshotId, names) {
       const made = snapshotId === undefined ? undefined : madeOf.get(snapshotId);
-      return made === undefined || names.some((name) => listings.isDue(name) || contentOf(name) !== made.get(name));
+      return (
+        made === undefined || names.some((name) => listings.isWorthListing(name) || contentOf(name) !== made.get(name))
+      );
     },
 
     async assemble(names, previous) {
-      const listed = await Promise.all(names.map((name) => listings.current(name)));
+      const listed = await Promise.all(names.map((name) => listings.current(name, isRequired(name))));
       const carried = listed.map((listing) => carryOver(listing, previous));
       const known = sameItems(carried, last?.listings) ? last?.result : undefined;
       const { injected, keptBack } = deps;

@@ -2,27 +2,23 @@
 //
 //   listing-1. A listing is replaced only by one that was begun later and is complete. A failed discovery leaves the listing
 //              and marks it stale (G2).
-//   listing-2. Threads that need the list of a server at the same time share one request for it, unless the server may list
-//              something else since that request.
 //   listing-3. A list that comes again, to the byte, stays the same listing. So what is asked before each write costs little,
 //              and nothing is assembled anew.
-//   listing-4. Pages between which the server said that its list has changed are not put together: they are walked again,
-//              until the server says nothing or lists the same twice.
-//   listing-5. What a claim compares is the newest list that is known, and never one of before a change that the server said.
+//   listing-7. Nobody's turn waits for a server that failed before. When its pause is over it is tried beside the turn; until
+//              it lists again, its last complete list stands, marked stale. Only a required server that never listed is
+//              waited for, because no turn can go on without it.
 
-import { isDeepStrictEqual } from "node:util";
 import type { AssessedTool, ServerListing } from "../catalog/index.js";
 import { type Digest, sha256, type WithheldTool } from "../contracts/index.js";
-import type { ServerConnection, Servers } from "../contracts/mcp-port.js";
-import { type ListedFor, listsAhead } from "./ahead.js";
-import { listServer } from "./pages.js";
+import type { ConnectResult, Servers } from "../contracts/mcp-port.js";
+import { createPauses } from "./pauses.js";
+import { createSharing } from "./sharing.js";
 import { createToolReader, type ReadTool, type ToolReaderDeps } from "./tool-reader.js";
+import { createVerify, type Verify } from "./verify.js";
+import { walk } from "./walk.js";
 
-/** Milliseconds one page of a listing may take. */
-const LIST_DEADLINE_MS = 30_000;
-/** How often the pages of a server are walked where it changes them meanwhile. */
-const WALKS = 3;
-const CHANGES = `its list changed ${WALKS} times while it was read`;
+/** Milliseconds that a listing may take, where the servers say no other time. */
+const LIST_WITHIN_MS = 30_000;
 
 export interface ListingsDeps extends ToolReaderDeps {
   readonly servers: Servers;
@@ -45,57 +41,93 @@ export interface Held {
   readonly digests: ReadonlyMap<string, Digest>;
 }
 
-export interface Listings {
-  /** Lists one server now. Never rejects. */
+export interface Listings extends Verify {
+  /** Lists one server now, although it may have failed a moment ago. Never rejects. */
   list(name: string): Promise<ServerListing>;
-  /** The server's last listing while it is not due, else a new one. Never rejects. */
-  current(name: string): Promise<ServerListing>;
+  /** The server's last listing while it is not due; else a new one, or what stands while it fails. Never rejects. (listing-7) */
+  current(name: string, required?: boolean): Promise<ServerListing>;
+  /** Connects a server for a call. One that failed a moment ago is not tried: the answer says so. Never rejects. */
+  connect(name: string): Promise<ConnectResult>;
   /** Whether the server must be listed again before its tools are relied on: it may list something else since. */
   isDue(name: string): boolean;
+  /** Whether listing it could bring something now: it is due, and it neither failed a moment ago nor is being tried again. */
+  isWorthListing(name: string): boolean;
   /** What it last listed; undefined when it never did in this process. */
   last(name: string): Held | undefined;
-  /** Begins to list servers for the claim of a batch that is judged now. */
-  verifyAhead(names: readonly string[], place: ListedFor): void;
-  /** The digest of each of the server's tools as it lists them now, or why it could not be listed. */
-  verify(name: string, place?: ListedFor): Promise<Verified>;
 }
 
-type Verified =
-  | { readonly ok: true; readonly digests: ReadonlyMap<string, Digest> }
-  | { readonly ok: false; readonly problem: string };
+/** One try to list a server. */
+interface Try {
+  /** Is told the server's generation before the list is asked for. */
+  readonly onGeneration?: (generation: number) => void;
+  /** The try is for a call: a server that failed a moment ago is not connected. */
+  readonly forCall?: boolean;
+  /** When it must have ended, on the steady clock. @default LIST_WITHIN_MS from now */
+  readonly until?: number;
+}
 
 export function createListings(deps: ListingsDeps): Listings {
+  const { servers, steady } = deps;
   const held = new Map<string, Held>();
   const read = createToolReader(deps);
+  const pauses = createPauses(steady);
+  const down = new Map<string, ServerListing>();
+  const withinMs = servers.connectTimeoutMs ?? LIST_WITHIN_MS;
   let begun = 0;
 
-  /** listing-1 */
-  function failed(name: string, problem: string): ServerListing {
+  /** What stands of a server that could not be listed; the same object while nothing changes. (listing-1) */
+  function standing(name: string, problem: string): ServerListing {
     const last = held.get(name)?.listing;
-    return last ? { ...last, status: "stale", problem } : { name, status: "failed", tools: [], problem };
+    const before = down.get(name);
+    if (before !== undefined && before.problem === problem && before.assessed === last?.assessed) return before;
+    const now: ServerListing = last
+      ? { ...last, status: "stale", problem }
+      : { name, status: "failed", tools: [], problem };
+    down.set(name, now);
+    return now;
+  }
+
+  function failed(name: string, problem: string, since: number): ServerListing {
+    pauses.failed(name, problem, since);
+    return standing(name, problem);
   }
 
   function isDue(name: string): boolean {
     const last = held.get(name);
-    const connection = deps.servers.connection(name);
-    return last === undefined || connection === undefined || last.generation !== deps.servers.generation(name);
+    const connection = servers.connection(name);
+    return last === undefined || connection === undefined || last.generation !== servers.generation(name);
   }
 
-  /** `onGeneration` is told the server's generation before the list is asked for. */
-  async function list(name: string, onGeneration: (generation: number) => void = () => {}): Promise<ServerListing> {
+  async function connect(name: string): Promise<ConnectResult> {
+    const waitMs = pauses.waitMs(name);
+    if (waitMs > 0 && servers.connection(name) === undefined) {
+      const again = `it is tried again in ${Math.ceil(waitMs / 1_000)} s`;
+      return { ok: false, problem: `${pauses.problem(name) ?? "it failed"}; ${again}` };
+    }
+    const since = steady();
+    const connected = await servers.connect(name);
+    if (!connected.ok) pauses.failed(name, connected.problem, since);
+    return connected;
+  }
+
+  async function list(name: string, { onGeneration, forCall = false, until }: Try = {}): Promise<ServerListing> {
     begun += 1;
     const mine = begun;
-    const connected = await deps.servers.connect(name);
-    if (!connected.ok) return failed(name, connected.problem);
+    const since = steady();
+    const connected = await (forCall ? connect(name) : servers.connect(name));
+    if (!connected.ok && forCall) return { name, status: "failed", tools: [], problem: connected.problem };
+    if (!connected.ok) return failed(name, connected.problem, since);
     const { connection } = connected;
-    const { listed, generation: walkedAt } = await walk(deps, connection, () => {
-      const generation = deps.servers.generation(name); // before the listing: a change during it makes it due again
-      onGeneration(generation);
+    const time = { until: until ?? since + withinMs, withinMs }; // listing-6
+    const { listed, generation: walkedAt } = await walk(deps, connection, time, () => {
+      const generation = servers.generation(name); // before the listing: a change during it makes it due again
+      onGeneration?.(generation);
       return generation;
     });
-    if (!listed.ok) return failed(name, listed.problem);
+    if (!listed.ok) return failed(name, listed.problem, since);
     const { protocol } = connection;
     const tools = await read({ name, protocol }, listed.tools);
+    pauses.listed(name);
     const last = held.get(name);
     if (last !== undefined && last.begun > mine) return last.listing; // listing-1
     const raw = rawOf(tools);
@@ -105,106 +137,30 @@ export function createListings(deps: ListingsDeps): Listings {
     return now.listing;
   }
 
-  const shared = sharing(deps.servers, list);
-  const last = (name: string) => held.get(name);
-  return {
-    list: (name) => list(name),
+  const shared = createSharing(servers, (name, onGeneration) => list(name, { onGeneration }));
+  const verifying = createVerify({
+    list: (name, until) => list(name, { until, forCall: true }),
     isDue,
-    last,
-    ...verifying({ list: (name) => list(name), isDue, last }, deps.steady),
-    current: async (name) => (isDue(name) ? undefined : held.get(name)?.listing) ?? shared(name),
-  };
-}
-
-/** Walks the pages of a server, anew where it says in between that they have changed. (listing-4) */
-async function walk({ servers, limits }: ListingsDeps, connection: ServerConnection, begin: () => number) {
-  let before: readonly unknown[] | undefined;
-  for (let walks = 1; ; walks++) {
-    const generation = begin();
-    const listed = await listServer(
-      (cursor) => connection.listPage(cursor, LIST_DEADLINE_MS, limits.pageBytes),
-      limits,
-    );
-    const moved = !connection.closed && servers.generation(connection.name) !== generation;
-    const settled = listed.ok && (listed.pages === 1 || isSame(listed.tools, before));
-    if (!moved || settled) return { listed, generation };
-    before = listed.ok ? listed.tools : undefined;
-    if (walks === WALKS) return { listed: { ok: false, problem: CHANGES } as const, generation };
-  }
-}
-
-/** Lists that are nested too deeply to be compared are not the same. */
-function isSame(tools: readonly unknown[], before: readonly unknown[] | undefined): boolean {
-  try {
-    return isDeepStrictEqual(tools, before);
-  } catch {
-    return false;
-  }
-}
-
-/** What a claim compares: the newest list that is known, never one of before a change that the server said. (listing-5) */
-function verifying(
-  { list, isDue, last }: Pick<Listings, "isDue" | "last" | "list">,
-  steady: () => number,
-): Pick<Listings, "verify" | "verifyAhead"> {
-  const ahead = listsAhead<Verified>(steady);
-
-  async function verify(name: string): Promise<Verified> {
-    let before: ServerListing | undefined;
-    for (let walks = 1; walks <= WALKS; walks++) {
-      const listing = await list(name);
-      if (listing.status !== "connected") return { ok: false, problem: listing.problem ?? "it could not be listed" };
-      if (!isDue(name) || listing === before) return newest(name); // some servers say so whenever they list
-      before = listing;
-    }
-    return { ok: false, problem: CHANGES };
-  }
-
-  /** Another list may have come since a claim's own. */
-  function newest(name: string): Verified {
-    const digests = last(name)?.digests;
-    return digests === undefined ? { ok: false, problem: "it could not be listed" } : { ok: true, digests };
-  }
-
+    digests: (name) => held.get(name)?.digests,
+    isConnected: (name) => servers.connection(name) !== undefined,
+    steady,
+    withinMs,
+  });
   return {
-    verifyAhead: (names, place) => ahead.begin(place, names, verify),
-    verify: async (name, place) => {
-      const before = place && (await ahead.take(place, name));
-      if (before === undefined || (before.ok && isDue(name))) return verify(name);
-      return before.ok ? newest(name) : before;
+    ...verifying,
+    list: (name) => list(name),
+    connect,
+    isDue,
+    isWorthListing: (name) =>
+      isDue(name) && (pauses.problem(name) === undefined || (pauses.waitMs(name) === 0 && !shared.isRunning(name))),
+    last: (name) => held.get(name),
+    current: async (name, required = false) => {
+      if (!isDue(name)) return held.get(name)?.listing ?? shared.list(name);
+      const problem = pauses.problem(name);
+      if (problem === undefined) return shared.list(name);
+      const listed = pauses.waitMs(name) === 0 ? shared.list(name) : undefined; // listing-7
+      return (required && !held.has(name) ? listed : undefined) ?? standing(name, problem);
     },
-  };
-}
-
-/** A listing that is on its way. `generation` is undefined until the server is connected. */
-interface Running {
-  generation: number | undefined;
-  readonly listed: Promise<ServerListing>;
-}
-
-/** Lists a server, or joins a listing that is on its way and shows what the server would list if it were asked now. (listing-2) */
-function sharing(
-  servers: Servers,
-  list: (name: string, onGeneration: (generation: number) => void) => Promise<ServerListing>,
-): (name: string) => Promise<ServerListing> {
-  const running = new Map<string, Running>();
-
-  function isCurrent(name: string, { generation }: Running): boolean {
-    if (generation === undefined) return true; // it has not been asked yet
-    return servers.connection(name) !== undefined && generation === servers.generation(name);
-  }
-
-  return (name) => {
-    const other = running.get(name);
-    if (other !== undefined && isCurrent(name, other)) return other.listed;
-    const listed = list(name, (generation) => {
-      mine.generation = generation;
-    }).finally(() => {
-      if (running.get(name) === mine) running.delete(name);
-    });
-    const mine: Running = { generation: undefined, listed };
-    running.set(name, mine);
-    return listed;
   };
 }
 

@@ -171,7 +171,11 @@ describe("a listing", () => {
     const { catalog, lists } = world({ a: [tool("t")] });
     await catalog.list("a");
     lists.set("a", async () => ({ ok: false, problem: "it does not answer" }));
-    expect(await catalog.verify("a")).toEqual({ ok: false, problem: "page 1 failed: it does not answer" });
+    expect(await catalog.verify("a")).toEqual({
+      ok: false,
+      problem: "page 1 failed: it does not answer",
+      connected: true,
+    });
     expect(await catalog.list("a")).toMatchObject({ status: "stale" });
     expect([...(catalog.digests("a") ?? [])]).toHaveLength(1);
   });
@@ -280,7 +284,11 @@ describe("what a claim compares (listing-5)", () => {
       changed();
       return page([tool("one", { description: `${asked.length}` })]);
     });
-    expect(await catalog.verify("a")).toEqual({ ok: false, problem: "its list changed 3 times while it was read" });
+    expect(await catalog.verify("a")).toEqual({
+      ok: false,
+      problem: "its list changed 3 times while it was read",
+      connected: true,
+    });
     expect(asked).toHaveLength(3);
   });
 
@@ -351,7 +359,11 @@ describe("a list that is begun when a batch is judged", () => {
     const run = {};
     lists.set("a", async () => ({ ok: false, problem: "no answer" }) as ListPage);
     catalog.verifyAhead(["a"], place(run));
-    expect(await catalog.verify("a", place(run))).toEqual({ ok: false, problem: "page 1 failed: no answer" });
+    expect(await catalog.verify("a", place(run))).toEqual({
+      ok: false,
+      problem: "page 1 failed: no answer",
+      connected: true,
+    });
     expect(asked).toEqual(["a"]);
   });
 });

@@ -4,6 +4,7 @@
 //
 //   open-1. A server that ends at a request it does not know (`server/discover`) is started once more and greeted with the
 //           handshake of the older protocol.
+//              Both starts together have the time of one.
 //   open-2. A process or session that was started for a connection that failed is ended.
 
 import {
@@ -54,6 +55,7 @@ export async function openConnection(
 ): Promise<McpConnection> {
   const mode = modeOf(config);
   hooks.mayStart();
+  const since = performance.now();
   const first = new Attempt(name, config, timeoutMs, hooks);
   try {
     return await first.connect(mode);
@@ -61,7 +63,8 @@ export async function openConnection(
     if (!(mode === "auto" && first.diedOfProbe)) throw error;
   }
   hooks.mayStart(); // open-1
-  return new Attempt(name, config, timeoutMs, hooks).connect("legacy");
+  const leftMs = Math.max(1, Math.ceil(timeoutMs - (performance.now() - since)));
+  return new Attempt(name, config, leftMs, hooks).connect("legacy");
 }
 
 function modeOf(config: ServerConfig): Mode {

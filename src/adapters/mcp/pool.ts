@@ -27,7 +27,7 @@ export interface McpDeps {
   readonly redact: (text: string) => string;
   /** Milliseconds `close()` waits at most for pending writes to be answered. */
   readonly lateAnswerMs: number;
-  /** Milliseconds from the start of a server until it is ready. @default 30000 */
+  /** Milliseconds from the start of a server until it is ready, and for its whole list. @default 30000 */
   readonly connectTimeoutMs?: number;
   /** Notes the groups of servers that are started, so that the next start can name what is left of them. @default nowhere */
   readonly noteGroup?: NoteGroup | undefined;
@@ -57,6 +57,7 @@ class TooManyStarts extends ServerProblem {}
 
 class ServerPool implements Servers {
   readonly names: readonly string[];
+  readonly connectTimeoutMs: number;
   readonly #deps: McpDeps;
   readonly #slots = new Map<string, Slot>();
   readonly #listeners = new Set<(event: Event) => void>();
@@ -68,6 +69,7 @@ class ServerPool implements Servers {
 
   constructor(configs: Readonly<Record<string, ServerConfig>>, deps: McpDeps) {
     this.#deps = deps;
+    this.connectTimeoutMs = deps.connectTimeoutMs ?? CONNECT_TIMEOUT_MS;
     this.names = Object.keys(configs);
     for (const [name, config] of Object.entries(configs)) {
       const folders = [config.type === "stdio" ? config.cwd : undefined, workingFolder()];
@@ -121,7 +123,7 @@ class ServerPool implements Servers {
   async #attempt(name: string, slot: Slot): Promise<ConnectResult> {
     this.#emit(name, "connecting");
     try {
-      const connection = await openConnection(name, slot.config, this.#deps.connectTimeoutMs ?? CONNECT_TIMEOUT_MS, {
+      const connection = await openConnection(name, slot.config, this.connectTimeoutMs, {
         scrub: slot.scrub,
         noteGroup: this.#deps.noteGroup ?? (() => () => {}),
         mayStart: () => this.#mayStart(slot),

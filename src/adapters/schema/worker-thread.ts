@@ -4,16 +4,17 @@
 //   worker-2. A check without an answer is not a yes: whatever a lost thread still owes is answered with the reason of its
 //             loss.
 
+import { readFileSync } from "node:fs";
 import { Worker } from "node:worker_threads";
 import { contain } from "../process/contain.js";
 
-/** How often a limit is waited for again while the machine is too busy for the process to have worked that long. */
+/** How often a limit is waited for again while the machine is too busy for the thread to have worked that long. */
 const PATIENCE = 3;
 
 export type Answer =
   | { readonly problems: readonly string[] }
   | { readonly compiled: true }
-  | { readonly ready: true }
+  | { readonly ready: true; readonly task?: string | undefined }
   | { readonly unusable: string };
 
 /** A thread and the keys of the schemas compiled in it. `settle` is set while the thread owes an answer. */
@@ -22,6 +23,8 @@ export interface Thread {
   readonly ready: Promise<Answer>;
   readonly compiled: Set<string>;
   settle?: (answer: Answer) => void;
+  /** The number by which Linux knows the thread. */
+  task?: string | undefined;
   lost?: string;
 }
 
@@ -32,7 +35,6 @@ export function start(memoryMb: number): Thread {
     execArgv: [], // no loader of the process: the worker is plain JavaScript
     resourceLimits: { maxOldGenerationSizeMb: memoryMb, maxYoungGenerationSizeMb: 16, stackSizeMb: 4 },
   });
-  worker.unref();
   let begun: (answer: Answer) => void = () => {};
   const ready = new Promise<Answer>((resolve) => {
     begun = resolve;
@@ -41,7 +43,10 @@ export function start(memoryMb: number): Thread {
   const failed = (error: unknown) => lose(thread, `the checker failed: ${(error as Error).message}`);
   worker.on(
     "message",
-    contain((message: Answer) => answered(thread, message), failed),
+    contain((message: Answer) => {
+      if ("ready" in message) thread.task = message.task;
+      answered(thread, message);
+    }, failed),
   );
   worker.on(
     "error",
@@ -54,23 +59,22 @@ export function start(memoryMb: number): Thread {
     "exit",
     contain(() => lose(thread, "the checker ended without an answer")),
   );
+  worker.unref(); // after the listeners: to listen for messages keeps the process alive
   return thread;
 }
 
 /**
- * Posts a job and waits for its answer, the loss of the thread, or the limit, which ends the thread. While the whole
- * process has had less of the processor than the limit, the job cannot have had it either: then the limit is waited for
- * again, three times at most. (worker-1)
+ * Posts a job and waits for its answer, the loss of the thread, or the limit, which ends the thread. While the
+ * thread has had less of the processor than the limit, the limit is waited for again, three times at most. (worker-1)
  */
 export function askWorker(thread: Thread, job: object, limitMs: number): Promise<Answer> {
   return new Promise((resolve) => {
     if (thread.lost !== undefined) return resolve({ unusable: thread.lost });
-    const begun = process.cpuUsage();
+    const begun = cpuMs(thread);
     let patience = PATIENCE;
     const expire = contain(() => {
       if (thread.settle !== settle) return;
-      const { user, system } = process.cpuUsage(begun);
-      if ((user + system) / 1_000 < limitMs && patience-- > 0) timer = setTimeout(late, limitMs);
+      if (cpuMs(thread) - begun < limitMs && patience-- > 0) timer = setTimeout(late, limitMs);
       else void stop(thread, `checking took over ${limitMs} ms and was stopped`);
     });
     // Waits for one more turn of the event loop: when the process was busy, the answer may be there and not yet read.
@@ -87,6 +91,23 @@ export function askWorker(thread: Thread, job: object, limitMs: number): Promise
       answered(thread, { problems: ["/: it is not JSON"] });
     }
   });
+}
+
+/**
+ * Milliseconds of the processor that the thread has had. Where the system does not say, those of the whole process: the
+ * thread has had no more.
+ */
+export function cpuMs({ task }: Thread): number {
+  if (task !== undefined) {
+    try {
+      const nanoseconds = Number(readFileSync(`/proc/self/task/${task}/schedstat`, "utf8").split(" ")[0]);
+      if (nanoseconds > 0) return nanoseconds / 1e6;
+    } catch {
+      // The thread has ended, or the system keeps no such account.
+    }
+  }
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1_000;
 }
 
 function answered(thread: Thread, answer: Answer): void {

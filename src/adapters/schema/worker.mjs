@@ -3,6 +3,7 @@
 //
 // Jobs: { compile, dialect, text } | { check, value } | { drop }. One at a time, so answers carry no number.
 
+import { readlinkSync } from "node:fs";
 import { parentPort } from "node:worker_threads";
 import { Ajv } from "ajv";
 import { Ajv2020 } from "ajv/dist/2020.js";
@@ -106,4 +107,13 @@ parentPort.on("message", (job) => {
     parentPort.postMessage({ unusable: cut(String(error?.message ?? error), 300) });
   }
 });
-parentPort.postMessage({ ready: true });
+/** The number by which the system knows this thread, on Linux. */
+function taskId() {
+  try {
+    return /\/task\/(\d+)$/.exec(readlinkSync("/proc/thread-self"))?.[1];
+  } catch {
+    return undefined;
+  }
+}
+
+parentPort.postMessage({ ready: true, task: taskId() });
