@@ -7,6 +7,8 @@
 //   assemble-1. Equal catalogs have equal snapshots and ids, whatever the order of servers, tools and keys.
 //   assemble-2. A tool that cannot be published is withheld: it is named with the reason, and the other tools stay. Under
 //               `refuse` one such tool refuses the whole catalog.
+//   assemble-3. A tool that the host hides is named with the reason among the withheld ones. It refuses nothing, counts for no
+//               bound and asks for no alias.
 
 import {
   type CatalogLimits,
@@ -19,7 +21,7 @@ import {
   type ToolSnapshot,
 } from "../contracts/index.js";
 import { assess, patternsOf, type ServerListing } from "./assess.js";
-import { settleAliases } from "./collide.js";
+import { inOrder, settleAliases } from "./collide.js";
 import { withoutInjected } from "./inject.js";
 import { compare } from "./order.js";
 import { sealSnapshot } from "./seal-snapshot.js";
@@ -75,7 +77,9 @@ export function assemble(
     return refuse(`\`${first.tool}\` of \`${oneLine(first.server, 80)}\` is refused: ${first.reason}`);
   const servers = assessed.map(({ server }) => ({ ...server, toolCount: countOf(tools, server.name) }));
   const contents = new Map(assessed.flatMap((one) => [...one.contents]));
-  return { ok: true, snapshot: sealSnapshot({ servers, tools: [...own, ...tools], withheld }, contents) };
+  const hidden = ordered.flatMap((listing) => listing.hidden ?? []);
+  const left = hidden.length === 0 ? withheld : inOrder([...withheld, ...hidden]);
+  return { ok: true, snapshot: sealSnapshot({ servers, tools: [...own, ...tools], withheld: left }, contents) };
 }
 
 /** The host's own tools. Only the host can mend a fault in one of them, so a fault is a problem and withholds no tool. */

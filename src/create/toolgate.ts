@@ -16,7 +16,7 @@ import { spokenFor } from "../langgraph/place.js";
 import { createCatalog } from "../listings/catalog.js";
 import { openRedactor } from "../observation/index.js";
 import { withLastBodies } from "../observation/last-bodies.js";
-import { toolSettings } from "../policy/index.js";
+import { isHidden, toolSettings } from "../policy/index.js";
 import { recordsOf, scopeNamed } from "../report/records.js";
 import { type Background, createBackground } from "./background.js";
 import { newId, secretOf } from "./chance.js";
@@ -129,13 +129,14 @@ function portsOf(
   const servers = made.openServers(config, { now, redact, lateAnswerMs: config.lateAnswerMs });
   const injected = (server: string, tool: string) =>
     Object.keys(toolSettings(settings, { alias: "", server, tool }).inject ?? {});
+  const hidden = (server: string, tool: string) => isHidden(settings, { server, tool });
   const shown = [...builtInTools(config), ...locals];
   return {
     config,
     ledger,
     results: withLastBodies(stores.results),
     servers,
-    catalog: createCatalog({ config, servers, ledger, locals: shown, injected, redact, pause, steady }),
+    catalog: createCatalog({ config, servers, ledger, locals: shown, injected, hidden, redact, pause, steady }),
     checker: createSchemaChecker(),
     policy,
     settings,

@@ -2,6 +2,7 @@
 
 export * from "./budget.js";
 export * from "./judge.js";
+export { hiddenBy, idleEntries, isHidden, isHiding, type OfferTerms } from "./offered.js";
 export { namesTool, POLICY_FINDINGS, type PolicyContext, type PolicyFinding, type Target } from "./pattern.js";
 export * from "./rules.js";
 export * from "./settings.js";
