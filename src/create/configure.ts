@@ -1,11 +1,11 @@
 // Configure: from what a caller gives to rules, settings and tools that fit together, or an error that says what does not.
 
 import type { StructuredToolInterface } from "@langchain/core/tools";
-import { checkConfig } from "../adapters/config/findings.js";
+import { examine } from "../adapters/config/findings.js";
 import { type Loaded, readConfig, resolveConfig } from "../adapters/config/load.js";
 import type { LocalTool } from "../catalog/index.js";
 import { BUILT_INS, type Config, type Finding, type JsonObject, ToolgateError } from "../contracts/index.js";
-import { compilePolicy, compileSettings, type Policy, type Settings } from "../policy/index.js";
+import type { Policy, Settings } from "../policy/index.js";
 import type { ToolgateOptions } from "./options.js";
 import { withKeptSecret } from "./secret.js";
 
@@ -22,51 +22,36 @@ export interface Configured {
 
 /** Throws `config_unreadable`, `config_invalid` and `config_variable`. */
 export async function configure(options: ToolgateOptions): Promise<Configured> {
-  const { config, findings } = await configOf(options);
   const own = options.tools ?? [];
   refuseClashes(own);
   const tools = new Map(own.map((tool) => [tool.name, tool]));
-  const context = {
-    servers: [...Object.keys(config.mcpServers), ...(config.disabledServers ?? [])],
+  const loaded = await loadedFrom(options.config);
+  const { findings, policy, settings } = examine(loaded, {
+    env: process.env,
     localTools: [...tools.keys(), ...BUILT_INS],
-  };
-  const policy = compilePolicy(config.permissions, context);
-  const settings = compileSettings(config.tools, config.mcpServers, context);
-  const all = [...findings, ...policy.findings, ...settings.findings];
-  const wrong = all.find((finding) => finding.level === "error");
-  if (wrong) {
-    const hint = "mend the configuration; `toolgate check` lists everything at once";
-    throw new ToolgateError("config_invalid", wrong.message, hint);
-  }
+    folders: [process.cwd(), loaded.config.folder],
+    ownModel: options.model !== undefined,
+  });
+  const wrong = findings.find((finding) => finding.level === "error");
+  if (wrong) throw refusalOf(wrong);
   const locals = await localTools(own);
-  return { config, findings: all, policy: policy.policy, settings: settings.settings, tools, locals };
+  return { config: withOwnSecret(loaded.config), findings, policy, settings, tools, locals };
 }
 
-async function configOf({ config: given, model }: ToolgateOptions): Promise<Loaded> {
-  const loaded =
-    typeof given === "string"
-      ? await readConfig(given, process.env)
-      : isResolved(given)
-        ? { config: given, findings: [] }
-        : resolveConfig(given, { folder: process.cwd(), env: process.env });
-  const checked = checkConfig(loaded.config).filter(isForNow);
-  const findings = [...loaded.findings, ...checked.filter(({ code }) => !(model && code === "model_missing"))];
-  return { config: withOwnSecret(loaded.config), findings };
+/** A model that cannot be had has a code of its own wherever it is noticed. */
+function refusalOf({ code, message }: Finding): ToolgateError {
+  const hint = "mend the configuration; `toolgate check` lists everything at once";
+  return new ToolgateError(code === "script_missing" ? "model_missing" : "config_invalid", message, hint);
+}
+
+function loadedFrom(given: ToolgateOptions["config"]): Loaded | Promise<Loaded> {
+  if (typeof given === "string") return readConfig(given, process.env);
+  return resolveConfig(given, { folder: process.cwd(), env: process.env });
 }
 
 /** A store in a folder keeps its secret there. Beside a store that is a server, only the command keeps one. */
 function withOwnSecret(config: Config): Config {
   return config.store.kind === "sqlite" ? withKeptSecret(config) : config;
-}
-
-/** A server that cannot start is told at discovery, and the others go on; without its store nothing does. */
-function isForNow({ level, code }: Finding): boolean {
-  return level === "warning" || code.startsWith("store_");
-}
-
-/** A configuration that `loadConfig` returned has a folder; what a person writes has none. */
-function isResolved(given: Exclude<ToolgateOptions["config"], string>): given is Config {
-  return typeof (given as Partial<Config>).folder === "string" && typeof (given as Partial<Config>).limits === "object";
 }
 
 async function localTools(own: readonly StructuredToolInterface[]): Promise<LocalTool[]> {

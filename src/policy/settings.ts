@@ -201,7 +201,7 @@ function covers(key: ToolPattern, { text, servers }: ToolPattern): boolean {
 }
 
 /** The part that follows the server's name, in a text that names one of its tools. */
-function toolPart(text: string, server: string): string {
+export function toolPart(text: string, server: string): string {
   const head = [server, mapName(server)].map((form) => `mcp__${form}__`).find((form) => text.startsWith(form));
   return head === undefined ? text : text.slice(head.length);
 }

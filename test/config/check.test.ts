@@ -4,7 +4,7 @@ import { chmod, mkdir, mkdtemp, realpath, rm, symlink, writeFile } from "node:fs
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { checkConfig } from "../../src/adapters/config/findings.js";
+import { examine } from "../../src/adapters/config/findings.js";
 import { resolveConfig } from "../../src/adapters/config/load.js";
 import { findCommand } from "../../src/adapters/mcp/command.js";
 import type { Config } from "../../src/contracts/index.js";
@@ -33,7 +33,7 @@ function check(value: Record<string, unknown>, env: Record<string, string> = { P
   return render(config, env);
 }
 function render(config: Config, env: Record<string, string>): string[] {
-  return checkConfig(config, env).map(
+  return examine({ config, findings: [] }, { env }).findings.map(
     ({ level, code, message }) => `${level} ${code}: ${message.replaceAll(folder, "T")}`,
   );
 }
@@ -47,32 +47,32 @@ describe("commands and folders", () => {
   // A missing command became an unhandled error event, or a message that named neither the command nor the PATH.
   it("a command that is not there, may not be executed, or is a directory", () => {
     expect(check(server({ command: "does-not-exist" }))).toEqual([
-      "error command_missing: server `s`: command `does-not-exist` is not on PATH (PATH is toolgate's own)",
+      "warning command_missing: server `s`: command `does-not-exist` is not on PATH (PATH is toolgate's own)",
     ]);
     expect(check(server({ command: "tool", env: { PATH: "/none" } }))).toEqual([
-      "error command_missing: server `s`: command `tool` is not on PATH (PATH is from the server's `env`)",
+      "warning command_missing: server `s`: command `tool` is not on PATH (PATH is from the server's `env`)",
     ]);
     expect(check(server({ command: "plain" }))).toEqual([
-      "error command_missing: server `s`: command `plain` may not be executed (PATH is toolgate's own)",
+      "warning command_missing: server `s`: command `plain` may not be executed (PATH is toolgate's own)",
     ]);
     expect(check(server({ command: "../bin/folder" }))).toEqual([
-      "error command_missing: server `s`: command `../bin/folder` is a directory (looked for from `T/app`)",
+      "warning command_missing: server `s`: command `../bin/folder` is a directory (looked for from `T/app`)",
     ]);
     expect(check(server({ command: "./none" }))).toEqual([
-      "error command_missing: server `s`: command `./none` is not there (looked for from `T/app`)",
+      "warning command_missing: server `s`: command `./none` is not there (looked for from `T/app`)",
     ]);
     expect(check(server({ command: "tool" }), {})).toEqual([
-      "error command_missing: server `s`: command `tool` cannot be found: PATH is empty (PATH is toolgate's own)",
+      "warning command_missing: server `s`: command `tool` cannot be found: PATH is empty (PATH is toolgate's own)",
     ]);
   });
 
   // A server worked in a shell and failed under its host, because its working folder was another one.
   it("a folder that is not there or is a file; a command with a slash is looked for from the folder", () => {
     expect(check(server({ command: "tool", cwd: "none" }))).toEqual([
-      "error cwd_missing: server `s`: its folder `T/app/none` is not there",
+      "warning cwd_missing: server `s`: its folder `T/app/none` is not there",
     ]);
     expect(check(server({ command: "tool", cwd: "script.json" }))).toEqual([
-      "error cwd_missing: server `s`: its folder `T/app/script.json` is a file",
+      "warning cwd_missing: server `s`: its folder `T/app/script.json` is a file",
     ]);
     expect(check(server({ command: "../../bin/tool", cwd: "data" }))).toEqual([]);
   });
@@ -104,18 +104,18 @@ describe("commands and folders", () => {
   it("a command and a folder with names that no system can look up are not there, and the check goes on", () => {
     const long = "x".repeat(5_000);
     expect(check(server({ command: long }))).toEqual([
-      `error command_missing: server \`s\`: command \`${long}\` is not on PATH (PATH is toolgate's own)`,
+      `warning command_missing: server \`s\`: command \`${long}\` is not on PATH (PATH is toolgate's own)`,
     ]);
     expect(check(server({ command: "tool", cwd: long }))).toEqual([
-      `error cwd_missing: server \`s\`: its folder \`T/app/${long}\` is not there`,
+      `warning cwd_missing: server \`s\`: its folder \`T/app/${long}\` is not there`,
     ]);
   });
 });
 
 describe("what guards a server is out of its reach", () => {
-  const both = (root: string) => [
-    `error writable_by_server: server \`s\` may write \`${root}\`, which holds this configuration and its lock file: give it a folder of its own, or move them out`,
-    `error writable_by_server: server \`s\` may write \`${root}\`, which holds the store: give it a folder of its own, or move them out`,
+  const both = (root: string, level = "warning") => [
+    `${level} writable_by_server: server \`s\` may write \`${root}\`, which holds this configuration and its lock file: give it a folder of its own, or move them out`,
+    `${level} writable_by_server: server \`s\` may write \`${root}\`, which holds the store: give it a folder of its own, or move them out`,
   ];
   const store = (root: string) => both(root).slice(1);
 
@@ -240,6 +240,6 @@ describe("the rest", () => {
   it("what a secret filled in is not shown (check-2)", () => {
     const place = `${dirname(folder)}/canary-place`;
     const findings = check(server({ command: "tool", cwd: `\${PLACE}` }), { PLACE: place, PATH: join(folder, "bin") });
-    expect(findings).toEqual(["error cwd_missing: server `s`: its folder `[redacted]` is not there"]);
+    expect(findings).toEqual(["warning cwd_missing: server `s`: its folder `[redacted]` is not there"]);
   });
 });
