@@ -95,10 +95,44 @@ describe("commands and folders", () => {
     expect(findCommand("plain", { cwd: folder, path, platform: "linux" })).toEqual({ file: join(other, "plain") });
   });
 
-  it("a relative folder of PATH, and an empty one, begin at the folder the server starts in", () => {
-    const found = { file: join(folder, "bin", "tool") };
-    expect(findCommand("tool", { cwd: folder, path: "bin", platform: "linux" })).toEqual(found);
-    expect(findCommand("tool", { cwd: join(folder, "bin"), path: "", platform: "linux" })).toEqual(found);
+  // A file of the working folder was started, because PATH had an empty entry or `.`, or was built from an empty variable.
+  it.each([
+    ["a relative folder", "bin", ""],
+    ["a dot", ".", "bin"],
+    ["nothing at all", "", "bin"],
+    ["an empty entry at the end", "/none:", "bin"],
+    ["a way through the parent", "../app/../bin", "app"],
+    ["a tilde, which no system expands", "~/bin:./bin", ""],
+  ])("a command is not looked for in an entry of PATH that is %s (command-1)", (_, path, cwd) => {
+    const lookup = { cwd: join(folder, cwd), platform: "linux" } as const;
+    expect(findCommand("tool", { ...lookup, path })).toMatchObject({ at: "PATH", fault: "missing" });
+    const behind = { ...lookup, path: `${path}:${join(folder, "bin")}` };
+    expect(findCommand("tool", behind)).toEqual({ file: join(folder, "bin", "tool") });
+    expect(findCommand("./tool", { cwd: join(folder, "bin"), path })).toEqual({ file: join(folder, "bin", "tool") });
+  });
+
+  it("on Windows a folder without a drive or a share is relative, too (command-1)", () => {
+    const lookup = { cwd: join(folder, "bin"), platform: "win32", pathExt: ".CMD" } as const;
+    expect(findCommand("shim", { ...lookup, path: ".;C:bin" })).toEqual({
+      at: "PATH",
+      fault: "missing",
+      passedOver: ".",
+    });
+  });
+
+  it("says that a command is only where it is not looked for (command-1)", () => {
+    expect(check(server({ command: "tool", cwd: "../bin", env: { PATH: ":/none" } }))[0]).toBe(
+      "warning command_missing: server `s`: command `tool` is only in a relative folder of PATH, and those are not looked in (PATH is from the server's `env`)",
+    );
+  });
+
+  // A run was refused, or went on without the one server it could not do without.
+  it("is an error where the server is required from the start, and else a warning (check-4)", () => {
+    const levels = (more: object) => check(server({ command: "none", ...more })).map((line) => line.split(" ", 2)[0]);
+    expect(levels({ required: true })).toEqual(["error"]);
+    expect(levels({ required: true, connect: "on-demand" })).toEqual(["warning"]);
+    expect(levels({})).toEqual(["warning"]);
+    expect(check(server({ command: "tool", cwd: "none", required: true }))[0]).toMatch(/^error cwd_missing/);
   });
 
   it("a command and a folder with names that no system can look up are not there, and the check goes on", () => {
@@ -150,7 +184,75 @@ describe("what guards a server is out of its reach", () => {
   });
 });
 
+// A model that may write its own rules without a question has none.
+describe("a server that may write what guards it", () => {
+  const rules = (permissions: object, tools: object = {}, more: object = {}) => {
+    const found = check({ ...server({ command: "tool", args: ["."], ...more }), permissions, tools });
+    return [...new Set(found.filter((line) => line.includes("writable_by_server")).map((line) => line.split(" ")[0]))];
+  };
+  const all = { "mcp__s__*": { effect: "read" } };
+
+  it.each<[string, object, object, object?]>([
+    ["its tools", { allow: ["mcp__s__*"] }, {}],
+    ["the server", { allow: ["mcp__s"] }, {}],
+    ["one tool", { allow: ["mcp__s__write"] }, {}],
+    ["some arguments", { allow: ["mcp__s__write(path:drafts/*)"] }, {}],
+    ["all but some arguments", { allow: ["mcp__s__write"], ask: ["mcp__s__write(path:secret/*)"] }, {}],
+    ["all but what is denied", { allow: ["mcp__s__*"], deny: ["mcp__s__delete_*", "mcp__*(path:/*)"] }, {}],
+    ["one write among its reads", { allow: ["mcp__s__*"] }, { ...all, mcp__s__put: { effect: "write" } }],
+    ["some writes among its reads", { allow: ["mcp__s__*"] }, { ...all, "mcp__s__set_*": { effect: "write" } }],
+    ["two globs that overlap", { allow: ["mcp__s__doc_*"] }, { ...all, "mcp__s__*_put": { effect: "write" } }],
+    ["what is not hidden", { allow: ["mcp__s__*"] }, {}, { hide: ["delete_*"] }],
+  ])("is an error where a write is allowed unasked: %s (exposure-1)", (_, permissions, tools, more) => {
+    expect(rules(permissions, tools, more)).toEqual(["error"]);
+  });
+
+  it.each<[string, object, object, object?]>([
+    ["nothing is allowed", {}, {}],
+    ["only reads are", { allow: ["mcp__s__*"] }, all],
+    ["only one read is", { allow: ["mcp__s__get"] }, { mcp__s__get: { effect: "read" } }],
+    ["every call is asked about", { allow: ["mcp__s__*"], ask: ["mcp__s"] }, {}],
+    ["what is allowed is denied", { allow: ["mcp__s__put"], deny: ["mcp__*__put"] }, {}],
+    ["what is allowed is hidden", { allow: ["mcp__s__put"] }, {}, { hide: ["put"] }],
+    ["nothing of it is shown", { allow: ["mcp__s__*"] }, {}, { show: [] }],
+    [
+      "only its reads are shown",
+      { allow: ["mcp__s__*"] },
+      { "mcp__s__get_*": { effect: "read" } },
+      { show: ["get_*"] },
+    ],
+  ])("is a warning where %s (exposure-1)", (_, permissions, tools, more) => {
+    expect(rules(permissions, tools, more)).toEqual(["warning"]);
+  });
+
+  it("what another server may do unasked does not count", () => {
+    const mcpServers = { s: { command: "tool", args: ["."] }, other: { command: "tool" } };
+    const lines = check({ mcpServers, permissions: { allow: ["mcp__other__*"] } });
+    expect(lines.map((line) => line.split(" ", 2).join(" "))).toEqual([
+      "warning writable_by_server:",
+      "warning writable_by_server:",
+    ]);
+  });
+});
+
 describe("the rest", () => {
+  it("a read-back whose tool is hidden", () => {
+    const tools = { mcp__s__save: { errors: "honest", reconcile: { tool: "mcp__s__get", arguments: {} } } };
+    const found = (more: object) => check({ ...server({ command: "tool", ...more }), tools });
+    expect(found({ show: ["*"], hide: ["get*"] })).toEqual([
+      "error read_back_hidden: `tools.mcp__s__save.reconcile` names `mcp__s__get`, which cannot be called: hidden: `hide` of its server names `get*`",
+    ]);
+    expect(found({ show: ["save"] })).toEqual([
+      "error read_back_hidden: `tools.mcp__s__save.reconcile` names `mcp__s__get`, which cannot be called: hidden: `show` of its server does not name it",
+    ]);
+    expect(found({ show: ["save", "get"] })).toEqual([]);
+  });
+
+  it("a rule about a server that is turned off is in order", () => {
+    const mcpServers = { off: { command: "tool", enabled: false } };
+    expect(check({ mcpServers, permissions: { deny: ["mcp__off__x"] } })).toEqual([]);
+  });
+
   it("a write that no error answer and no read-back can settle", () => {
     const tools = {
       mcp__s__send: { effect: "write" },
@@ -232,7 +334,7 @@ describe("the rest", () => {
       approvals: {},
       store: { kind: "memory" },
       model: undefined,
-      ...server({ command: "none" }),
+      ...server({ command: "none", required: true }),
     }).map((line) => line.split(" ")[0]);
     expect(levels).toEqual(["error", "warning", "warning", "warning"]);
   });

@@ -8,6 +8,7 @@ import { configJsonSchema } from "../../src/adapters/config/file.js";
 import { examine } from "../../src/adapters/config/findings.js";
 import { readConfig } from "../../src/adapters/config/load.js";
 import { parseStrictJson } from "../../src/adapters/config/strict-json.js";
+import { BUILT_INS } from "../../src/contracts/index.js";
 import { load, ref } from "./support.js";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -90,7 +91,10 @@ describe("the configurations that come with toolgate", () => {
     expect(validate(JSON.parse(readFileSync(file, "utf8")))).toBe(true);
     const loaded = await readConfig(file, {});
     expect(loaded.findings).toEqual([]);
-    const { findings } = examine(loaded, { env: { PATH: process.env["PATH"] } });
+    const { findings } = examine(loaded, {
+      env: { PATH: process.env["PATH"] },
+      localTools: [...BUILT_INS, "read_file"],
+    });
     const errors = findings.filter(({ level }) => level === "error");
     expect(errors).toEqual([]);
   });
