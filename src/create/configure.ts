@@ -21,7 +21,10 @@ export interface Configured {
 }
 
 /** Throws `config_unreadable`, `config_invalid` and `config_variable`. */
-export async function configure(options: ToolgateOptions): Promise<Configured> {
+export async function configure(
+  options: ToolgateOptions,
+  { ownServers = false }: { readonly ownServers?: boolean } = {},
+): Promise<Configured> {
   const own = options.tools ?? [];
   refuseClashes(own);
   const tools = new Map(own.map((tool) => [tool.name, tool]));
@@ -31,6 +34,7 @@ export async function configure(options: ToolgateOptions): Promise<Configured> {
     localTools: [...tools.keys(), ...BUILT_INS],
     folders: [process.cwd(), loaded.config.folder],
     ownModel: options.model !== undefined,
+    ownServers,
   });
   const wrong = findings.find((finding) => finding.level === "error");
   if (wrong) throw refusalOf(wrong);

@@ -41,8 +41,12 @@ export async function createToolgate(options: ToolgateOptions): Promise<Toolgate
 }
 
 /** The same, with servers that are reached in a way of the caller's. */
-export async function assembleToolgate(options: ToolgateOptions, openServers: OpenServers): Promise<Toolgate> {
-  const configured = await configure(options);
+export async function assembleToolgate(
+  options: ToolgateOptions,
+  openServers: OpenServers,
+  around: { readonly ownServers?: boolean } = {},
+): Promise<Toolgate> {
+  const configured = await configure(options, around);
   const owners = createOwners(options.machine);
   const guards = guardsOf(configured.config);
   const deps = { now: options.now ?? Date.now, steady: steadyMs, liveness: owners.liveness, ...guards };

@@ -30,6 +30,8 @@ export interface Surroundings {
   readonly folders?: readonly string[];
   /** Whether the host brings its model, so that the configuration's is not used. @default false */
   readonly ownModel?: boolean;
+  /** Whether the host brings its servers, so that no program is started. @default false */
+  readonly ownServers?: boolean;
 }
 
 /** A configuration as it was examined. */
@@ -49,7 +51,7 @@ export function examine({ config, findings: found }: Loaded, around: Surrounding
   const own = [
     ...storeFindings(config),
     ...(around.ownModel ? [] : modelFindings(config)),
-    ...Object.entries(config.mcpServers).flatMap(([name, server]) => serverFindings(name, server, around.env)),
+    ...Object.entries(config.mcpServers).flatMap(([name, server]) => serverFindings(name, server, around)),
     ...Object.keys(config.mcpServers).flatMap((name) => exposureFindings(name, config, context)),
     ...toolFindings(config),
     ...readBackFindings(config),
@@ -108,8 +110,8 @@ function modelFindings({ model }: Config): Finding[] {
   return [error("script_missing", `\`model\` names a script that is not there: \`${model}\``)];
 }
 
-function serverFindings(name: string, server: ServerConfig, env: Environment): Finding[] {
-  if (server.type === "stdio") return processFindings(name, server, env);
+function serverFindings(name: string, server: ServerConfig, { env, ownServers }: Surroundings): Finding[] {
+  if (server.type === "stdio") return ownServers ? [] : processFindings(name, server, env);
   const wrong = urlProblem(server.url);
   return wrong ? [error("url", `server \`${name}\`: \`url\` ${wrong.problem}; ${wrong.hint}`)] : [];
 }
