@@ -35,14 +35,14 @@ describe("a hidden tool", () => {
     const agent = await start([{ calls: [trigger, status] }, DONE], offer);
     const turn = await agent.ask("go");
     expect(offered(agent)[0]).toEqual(["read_result", "mcp__deploy__status"]);
-    expect(outcomes(turn)).toEqual(["c1 rejected unknown_tool", "c2 ok null"]);
+    expect(outcomes(turn)).toEqual(["c1 rejected unknown_tool", "c2 ok success"]);
     expect(accepted()).toEqual(["status"]);
   });
 
   test("is named with the reason among what is withheld, for people and not for the model (assemble-3)", async () => {
     const agent = await start([DONE], { hide: ["trigger"] });
     const { messages } = await agent.ask("go");
-    expect((await agent.toolgate.snapshot("t"))?.withheld).toEqual([
+    expect((await agent.toolgate.snapshot())?.withheld).toEqual([
       { server: "deploy", tool: "trigger", reason: "hidden: `hide` of its server names `trigger`" },
     ]);
     expect(JSON.stringify([messages, agent.model.requests])).not.toContain("trigger");
@@ -50,13 +50,13 @@ describe("a hidden tool", () => {
 
   test("refuses no catalog that `onInvalid` would refuse for a bad tool (assemble-3)", async () => {
     const agent = await start([{ calls: [status] }, DONE], { hide: ["trigger"] }, { catalog: { onInvalid: "refuse" } });
-    expect(outcomes(await agent.ask("go"))).toEqual(["c2 ok null"]);
+    expect(outcomes(await agent.ask("go"))).toEqual(["c2 ok success"]);
   });
 
   test("an empty list shows none of the server's tools", async () => {
     const agent = await start([{ calls: [status] }, DONE], { tools: [] });
     expect(outcomes(await agent.ask("go"))).toEqual(["c2 rejected unknown_tool"]);
-    expect(offered(agent)[0]).toEqual([]);
+    expect(offered(agent)[0]).toEqual(["read_result"]);
     expect(accepted()).toEqual([]);
   });
 });
@@ -87,12 +87,12 @@ describe("a tool that is hidden while a thread waits", () => {
     expect(offered(before)[0]).toContain("mcp__deploy__trigger");
     await before.toolgate.close();
 
-    const after = await start([{ calls: [trigger] }, DONE], { hide: ["trigger"] });
+    const after = await start([DONE, { calls: [trigger] }, DONE], { hide: ["trigger"] });
     after.toolgate.host.servers.connect = async () => ({ ok: false, problem: "it is down" });
     const turn = await after.ask("again");
     expect(offered(after)[0]).toEqual(["read_result", "mcp__deploy__status"]);
     expect(outcomes(turn)).toEqual(["c1 rejected unknown_tool"]);
-    expect((await after.toolgate.snapshot("t"))?.withheld).toEqual([
+    expect((await after.toolgate.snapshot())?.withheld).toEqual([
       { server: "deploy", tool: "trigger", reason: "hidden: `hide` of its server names `trigger`" },
     ]);
     expect(accepted()).toEqual([]);
