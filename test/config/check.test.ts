@@ -203,7 +203,7 @@ describe("a server that may write what guards it", () => {
     ["some writes among its reads", { allow: ["mcp__s__*"] }, { ...all, "mcp__s__set_*": { effect: "write" } }],
     ["two globs that overlap", { allow: ["mcp__s__doc_*"] }, { ...all, "mcp__s__*_put": { effect: "write" } }],
     ["what is not hidden", { allow: ["mcp__s__*"] }, {}, { hide: ["delete_*"] }],
-  ])("is an error where a write is allowed unasked: %s (exposure-1)", (_, permissions, tools, more) => {
+  ])("is an error where a write is allowed unasked: %s (exposure-1) (exposure-2)", (_, permissions, tools, more) => {
     expect(rules(permissions, tools, more)).toEqual(["error"]);
   });
 

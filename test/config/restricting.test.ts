@@ -153,7 +153,7 @@ describe("a key that nobody knows and that may restrict (config-7)", () => {
     );
   });
 
-  it("says what was probably meant, where it stands, and how many more there are", async () => {
+  it("says what was probably meant, where it stands, and how many more there are (restricting-1)", async () => {
     expect(await refusalOf(() => load('{\n  "permisions": {},\n  "limits": { "wirtes": 1 } }'))).toEqual({
       code: "config_invalid",
       message:
@@ -175,7 +175,7 @@ describe("a key that nobody knows and that may restrict (config-7)", () => {
     expect(load(text).findings.every(({ level }) => level === "warning")).toBe(true);
   });
 
-  it("any key with such a word, however it is written", async () => {
+  it("any key with such a word, however it is written (restricting-2)", async () => {
     const words = fc.constantFrom(
       "deny",
       "denied",

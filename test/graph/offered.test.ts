@@ -31,7 +31,7 @@ describe("a hidden tool", () => {
     ["another host's key names it", { disabledTools: ["trigger"] }],
     ["`show` does not name it", { show: ["status"] }],
     ["the list of another host does not name it", { enabled_tools: ["status"] }],
-  ])("is not offered and not called, although every rule allows it: %s (offered-3)", async (_, offer) => {
+  ])("is not offered and not called, although every rule allows it: %s (offered-3) (reader-3)", async (_, offer) => {
     const agent = await start([{ calls: [trigger, status] }, DONE], offer);
     const turn = await agent.ask("go");
     expect(offered(agent)[0]).toEqual(["read_result", "mcp__deploy__status"]);
