@@ -32,7 +32,8 @@ export async function configure(
   const { findings, policy, settings } = examine(loaded, {
     env: process.env,
     localTools: [...tools.keys(), ...BUILT_INS],
-    folders: [process.cwd(), loaded.config.folder],
+    // Who `identify` says is not read from LangGraph's server, and a test's agent runs in none.
+    folders: ownServers || options.identify !== undefined ? [] : [process.cwd(), loaded.config.folder],
     ownModel: options.model !== undefined,
     ownServers,
   });

@@ -80,6 +80,13 @@ test("a read-back that is hidden, and a rule that can match nothing (check-3)", 
   );
 });
 
+test("people who LangGraph's server would name, beside a `langgraph.json` without `auth` (check-3)", async () => {
+  writeFileSync(join(folder, "langgraph.json"), JSON.stringify({ graphs: {} }));
+  expect((await refused({ approvals: { identity: "langgraph-auth", secret: "s".repeat(32) } })).message).toContain(
+    "sets up no `auth`",
+  );
+});
+
 test("what is only a warning is told and goes on (check-4)", async () => {
   const mcpServers = { gone: { command: "no-such-program-anywhere" }, off: { command: "x", enabled: false } };
   const toolgate = await createToolgate({
