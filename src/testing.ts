@@ -33,5 +33,5 @@ export interface TestToolgateOptions extends ToolgateOptions {
  * guarantees (at most one send for a call, evidence of what was seen) is then the test's to keep.
  */
 export async function createTestToolgate({ servers, ...options }: TestToolgateOptions): Promise<Toolgate> {
-  return assembleToolgate(options, () => servers);
+  return assembleToolgate(options, () => servers, { ownServers: true });
 }

@@ -7,7 +7,9 @@
 //   assemble-1. Equal catalogs have equal snapshots and ids, whatever the order of servers, tools and keys.
 //   assemble-2. A tool that cannot be published is withheld: it is named with the reason, and the other tools stay. Under
 //               `refuse` one such tool refuses the whole catalog.
-//   assemble-3. A tool that the host's own rules keep back is withheld in the same way, and never refuses the catalog.
+//   assemble-3. A tool that the host hides is named with the reason among the withheld ones. It refuses nothing, counts for no
+//               bound and asks for no alias.
+//   assemble-4. A tool that the host's own rules keep back is withheld in the same way, and never refuses the catalog.
 
 import {
   type CatalogLimits,
@@ -21,7 +23,7 @@ import {
   type WithheldTool,
 } from "../contracts/index.js";
 import { assess, patternsOf, type ServerListing } from "./assess.js";
-import { settleAliases } from "./collide.js";
+import { inOrder, settleAliases } from "./collide.js";
 import { withoutInjected } from "./inject.js";
 import { compare } from "./order.js";
 import { sealSnapshot } from "./seal-snapshot.js";
@@ -77,10 +79,12 @@ export function assemble(
   const [first] = withheld; // assemble-2
   if (first !== undefined && options.onInvalid === "refuse")
     return refuse(`\`${first.tool}\` of \`${oneLine(first.server, 80)}\` is refused: ${first.reason}`);
-  const kept = keepBack([...own, ...tools], options); // assemble-3
+  const kept = keepBack([...own, ...tools], options); // assemble-4
   const servers = assessed.map(({ server }) => ({ ...server, toolCount: countOf(kept.tools, server.name) }));
   const contents = new Map(assessed.flatMap((one) => [...one.contents]));
-  const all = [...withheld, ...kept.withheld].sort((a, b) => compare(a.server, b.server) || compare(a.tool, b.tool));
+  const hidden = ordered.flatMap((listing) => listing.hidden ?? []);
+  const out = [...withheld, ...kept.withheld, ...hidden];
+  const all = out.length === withheld.length ? withheld : inOrder(out);
   return { ok: true, snapshot: sealSnapshot({ servers, tools: kept.tools, withheld: all }, contents) };
 }
 

@@ -31,6 +31,8 @@ export interface ServerListing {
   readonly entries?: readonly ToolEntry[];
   /** Tools that were withheld before the list was assessed; beside `entries`, the tools that the earlier snapshot withheld. */
   readonly withheld?: readonly WithheldTool[];
+  /** Tools that the host does not offer, and why. They are named beside the withheld ones, and are no fault of the list. */
+  readonly hidden?: readonly WithheldTool[];
   readonly problem?: string;
 }
 

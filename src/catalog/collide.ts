@@ -45,7 +45,7 @@ function clash(
 }
 
 /** Sorts the rows and keeps equal ones once, because what is withheld is part of the snapshot's id. (assemble-1) */
-function inOrder(withheld: readonly WithheldTool[]): WithheldTool[] {
+export function inOrder(withheld: readonly WithheldTool[]): WithheldTool[] {
   const rows = withheld.toSorted(
     (a, b) => compare(a.server, b.server) || compare(a.tool, b.tool) || compare(a.reason, b.reason),
   );

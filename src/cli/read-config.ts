@@ -1,7 +1,7 @@
 // The configuration that a command works with: the file, and what the command line changes of it.
 
 import { isAbsolute, resolve } from "node:path";
-import { checkConfig } from "../adapters/config/findings.js";
+import { hostFindings } from "../adapters/config/findings.js";
 import { readConfig } from "../adapters/config/load.js";
 import { type Config, type Finding, oneLine } from "../contracts/index.js";
 import { withKeptSecret } from "../create/secret.js";
@@ -24,14 +24,10 @@ export async function configOf(
   return { config: seals ? withKeptSecret(own) : own, findings };
 }
 
-/** Findings that are not about the configuration but about what other processes left. */
-const OF_HOST = ["server_left_behind", "store_log"];
-
 /** The same, with the findings told on stderr. */
 export async function notedConfig(context: Context, options: ConfigOptions): Promise<Config> {
   const { config, findings } = await configOf(context, options);
-  const ofHost = checkConfig(config, context.io.env).filter(({ code }) => OF_HOST.includes(code));
-  for (const finding of [...findings, ...ofHost]) context.note(`warning: ${oneLine(finding.message, 1_000)}`);
+  for (const finding of [...findings, ...hostFindings(config)]) context.note(`warning: ${oneLine(finding.message, 1_000)}`);
   return config;
 }
 

@@ -46,6 +46,10 @@ const serverCommon = {
    * again about calls that were approved. @default approvals hold for the credentials themselves
    */
   credentialId: z.string().min(1).max(200).optional(),
+  /** Globs: only tools that match one of them are offered. @default every tool */
+  show: z.array(z.string()).optional(),
+  /** Globs: no tool that matches one of them is offered. @default none */
+  hide: z.array(z.string()).optional(),
 };
 
 export const StdioServer = z.strictObject({
@@ -210,7 +214,7 @@ export const Config = z.strictObject({
   /** An `initChatModel` name, or `scripted:` and an absolute path. */
   model: z.string().optional(),
   mcpServers: z.record(z.string(), ServerConfig).default({}),
-  /** Names of servers the file leaves out with `disabled: true`: rules may still name them. */
+  /** Names of servers the file leaves out (`disabled: true`, `enabled: false`): rules may still name them. */
   disabledServers: z.array(z.string()).optional(),
   permissions: Permissions.default(Permissions.parse({})),
   /** Keyed by tool pattern. */

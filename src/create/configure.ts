@@ -1,21 +1,13 @@
 // Configure: from what a caller gives to rules, settings and tools that fit together, or an error that says what does not.
 
 import type { StructuredToolInterface } from "@langchain/core/tools";
-import { checkConfig } from "../adapters/config/findings.js";
+import { examine } from "../adapters/config/findings.js";
 import { type Loaded, readConfig, resolveConfig } from "../adapters/config/load.js";
 import { readLock } from "../adapters/config/lock.js";
 import { mustHaveFolder, workingFolder } from "../adapters/process/working-folder.js";
 import type { LocalTool } from "../catalog/index.js";
-import {
-  BUILT_INS,
-  type Config,
-  type Finding,
-  type JsonObject,
-  LOCAL,
-  type Lock,
-  ToolgateError,
-} from "../contracts/index.js";
-import { compilePolicy, compileSettings, type Policy, type Settings, unfitRules } from "../policy/index.js";
+import { BUILT_INS, type Config, type Finding, type JsonObject, LOCAL, type Lock, ToolgateError } from "../contracts/index.js";
+import { type Policy, type Settings, unfitRules } from "../policy/index.js";
 import type { ToolgateOptions } from "./options.js";
 import { withKeptSecret } from "./secret.js";
 
@@ -33,55 +25,45 @@ export interface Configured {
 }
 
 /** Throws `config_unreadable`, `config_invalid` and `config_variable`. */
-export async function configure(options: ToolgateOptions): Promise<Configured> {
-  const { config, findings } = await configOf(options);
+export async function configure(
+  options: ToolgateOptions,
+  { ownServers = false }: { readonly ownServers?: boolean } = {},
+): Promise<Configured> {
   const own = options.tools ?? [];
   refuseClashes(own);
   const tools = new Map(own.map((tool) => [tool.name, tool]));
-  const context = {
-    servers: [...Object.keys(config.mcpServers), ...(config.disabledServers ?? [])],
+  const loaded = await loadedFrom(options.config);
+  const { findings, policy, settings } = examine(loaded, {
+    env: process.env,
     localTools: [...tools.keys(), ...BUILT_INS],
-  };
-  const policy = compilePolicy(config.permissions, context);
-  const settings = compileSettings(config.tools, config.mcpServers, context);
-  const all = [...findings, ...policy.findings, ...settings.findings];
-  const wrong = all.find((finding) => finding.level === "error");
-  if (wrong) {
-    const hint = "mend the configuration; `toolgate check` lists everything at once";
-    throw new ToolgateError("config_invalid", wrong.message, hint);
-  }
+    // Who `identify` says is not read from LangGraph's server, and a test's agent runs in none.
+    folders: ownServers || options.identify !== undefined ? [] : [process.cwd(), loaded.config.folder],
+    ownModel: options.model !== undefined,
+    ownServers,
+  });
+  const wrong = findings.find((finding) => finding.level === "error");
+  if (wrong) throw refusalOf(wrong);
   const locals = await localTools(own);
   const listed = locals.map((tool) => ({ ...tool, alias: tool.name, server: LOCAL, tool: tool.name }));
-  all.push(...unfitRules(policy.policy, listed));
-  const lock = await readLock(config.lock);
-  return { config, lock, findings: all, policy: policy.policy, settings: settings.settings, tools, locals };
+  const all = [...findings, ...unfitRules(policy, listed)];
+  const config = withOwnSecret(loaded.config);
+  return { config, lock: await readLock(config.lock), findings: all, policy, settings, tools, locals };
 }
 
-async function configOf({ config: given, model }: ToolgateOptions): Promise<Loaded> {
-  const loaded =
-    typeof given === "string"
-      ? await readConfig(given, process.env)
-      : isResolved(given)
-        ? { config: given, findings: [] }
-        : resolveConfig(given, { folder: mustHaveFolder(workingFolder()), env: process.env });
-  const checked = checkConfig(loaded.config).filter(isForNow);
-  const findings = [...loaded.findings, ...checked.filter(({ code }) => !(model && code === "model_missing"))];
-  return { config: withOwnSecret(loaded.config), findings };
+/** A model that cannot be had has a code of its own wherever it is noticed. */
+function refusalOf({ code, message }: Finding): ToolgateError {
+  const hint = "mend the configuration; `toolgate check` lists everything at once";
+  return new ToolgateError(code === "script_missing" ? "model_missing" : "config_invalid", message, hint);
+}
+
+function loadedFrom(given: ToolgateOptions["config"]): Loaded | Promise<Loaded> {
+  if (typeof given === "string") return readConfig(given, process.env);
+  return resolveConfig(given, { folder: mustHaveFolder(workingFolder()), env: process.env });
 }
 
 /** A store in a folder keeps its secret there. Beside a store that is a server, only the command keeps one. */
 function withOwnSecret(config: Config): Config {
   return config.store.kind === "sqlite" ? withKeptSecret(config) : config;
-}
-
-/** A server that cannot start is told at discovery, and the others go on; without its store nothing does. */
-function isForNow({ level, code }: Finding): boolean {
-  return level === "warning" || code.startsWith("store_");
-}
-
-/** A configuration that `loadConfig` returned has a folder; what a person writes has none. */
-function isResolved(given: Exclude<ToolgateOptions["config"], string>): given is Config {
-  return typeof (given as Partial<Config>).folder === "string" && typeof (given as Partial<Config>).limits === "object";
 }
 
 async function localTools(own: readonly StructuredToolInterface[]): Promise<LocalTool[]> {

@@ -18,7 +18,7 @@ import { createAccepted } from "../listings/accepted.js";
 import { createCatalog } from "../listings/catalog.js";
 import { createNameRedactor, createRedactor, openRedactor } from "../observation/index.js";
 import { withLastBodies } from "../observation/last-bodies.js";
-import { toolSettings, withheldByDeny } from "../policy/index.js";
+import { isHidden, toolSettings, withheldByDeny } from "../policy/index.js";
 import { recordsOf, scopeNamed } from "../report/records.js";
 import { type Background, createBackground } from "./background.js";
 import { newId, sealsOf, secretOf } from "./chance.js";
@@ -45,8 +45,12 @@ export async function createToolgate(options: ToolgateOptions): Promise<Toolgate
 }
 
 /** The same, with servers that are reached in a way of the caller's. */
-export async function assembleToolgate(options: ToolgateOptions, openServers: OpenServers): Promise<Toolgate> {
-  const configured = await configure(options);
+export async function assembleToolgate(
+  options: ToolgateOptions,
+  openServers: OpenServers,
+  around: { readonly ownServers?: boolean } = {},
+): Promise<Toolgate> {
+  const configured = await configure(options, around);
   const findings = [...configured.findings];
   const owners = createOwners(options.machine);
   const guards = guardsOf(configured.config);
@@ -146,6 +150,7 @@ function portsOf(
   const injected = (server: string, tool: string) =>
     Object.keys(toolSettings(settings, { alias: "", server, tool }).inject ?? {});
   const keptBack = (entry: ToolEntry) => withheldByDeny(policy, entry);
+  const hidden = (server: string, tool: string) => isHidden(settings, { server, tool });
   const shown = [...builtInTools(config), ...locals];
   const catalog = createCatalog({
     config,
@@ -153,6 +158,7 @@ function portsOf(
     ledger,
     locals: shown,
     injected,
+    hidden,
     keptBack,
     ...definitions,
     pause,

@@ -24,7 +24,7 @@ import {
   type ToolEntry,
   type ToolSnapshot,
 } from "../contracts/index.js";
-import { decide, type ToolSettings, toolSettings } from "../policy/index.js";
+import { decide, isHidden, type ToolSettings, toolSettings } from "../policy/index.js";
 import type { GatePorts } from "./ports.js";
 
 export interface Located {
@@ -84,7 +84,7 @@ export interface Routed extends Located {
 
 export function route(ports: GatePorts, one: Located, proposalId: string, snapshot: ToolSnapshot | undefined): Routed {
   const { call } = one;
-  const entry = snapshot?.tools.find((tool) => tool.alias === call.alias);
+  const entry = snapshot?.tools.find((tool) => tool.alias === call.alias && !isHidden(ports.settings, tool)); // offered-3
   const settings = entry === undefined ? undefined : toolSettings(ports.settings, entry);
   const operation: Operation = {
     id: operationId(proposalId, call.index, one.argumentsDigest),

@@ -11,8 +11,17 @@ import {
   loadSnapshot,
   type ServerListing,
 } from "../catalog/index.js";
-import type { Config, Digest, KnownTool, Servers, ToolEntry, ToolSnapshot } from "../contracts/index.js";
+import {
+  type Config,
+  type Digest,
+  type KnownTool,
+  oneLine,
+  type Servers,
+  type ToolEntry,
+  type ToolSnapshot,
+} from "../contracts/index.js";
 import type { Ledger } from "../ledger/port.js";
+import { isHiding } from "../policy/index.js";
 import { createListings, type Listings } from "./listings.js";
 
 export interface CatalogDeps {
@@ -23,6 +32,8 @@ export interface CatalogDeps {
   readonly locals: readonly LocalTool[];
   /** Names of parameters the host injects into a tool. */
   readonly injected: (server: string, tool: string) => readonly string[];
+  /** Why the host does not offer a tool of a server; undefined for one that it offers. */
+  readonly hidden: (server: string, tool: string) => string | undefined;
   /** Why the host's own rules keep a tool back; undefined when they do not. */
   readonly keptBack?: (entry: ToolEntry) => string | undefined;
   /** Removes secrets from what a definition says. */
@@ -68,9 +79,9 @@ export interface Catalog {
 }
 
 export function createCatalog(deps: CatalogDeps): Catalog {
-  const { servers, injected, redact, redactNames, pause, steady } = deps;
+  const { servers, injected, hidden, redact, redactNames, pause, steady } = deps;
   const { limits } = deps.config.catalog;
-  const listings = createListings({ limits, servers, injected, redact, redactNames, pause, steady });
+  const listings = createListings({ limits, servers, injected, hidden, redact, redactNames, pause, steady });
   const assembler = createAssembler(deps, listings);
   const known = new Map<Digest, ToolSnapshot>();
   const storing = new Map<Digest, Promise<void>>();
@@ -140,7 +151,7 @@ function createAssembler(deps: CatalogDeps, listings: Listings): Pick<Catalog, "
 
     async assemble(names, previous) {
       const listed = await Promise.all(names.map((name) => listings.current(name, isRequired(name))));
-      const carried = listed.map((listing) => carryOver(listing, previous));
+      const carried = listed.map((listing) => carryOver(listing, previous, deps.hidden));
       const known = sameItems(carried, last?.listings) ? last?.result : undefined;
       const { injected, keptBack } = deps;
       const options = { limits, onInvalid, injected, ...(keptBack && { keptBack }) };
@@ -153,11 +164,22 @@ function createAssembler(deps: CatalogDeps, listings: Listings): Pick<Catalog, "
 }
 
 /** A server that never listed in this process, but did earlier in this thread, keeps what that snapshot had. (listing-1) */
-function carryOver(listing: ServerListing, previous: ToolSnapshot | undefined): ServerListing {
+function carryOver(
+  listing: ServerListing,
+  previous: ToolSnapshot | undefined,
+  hidden: CatalogDeps["hidden"],
+): ServerListing {
   if (listing.status !== "failed" || previous === undefined) return listing;
-  const entries = previous.tools.filter((entry) => entry.server === listing.name);
-  const withheld = previous.withheld.filter((row) => row.server === listing.name);
-  return entries.length > 0 ? { ...listing, status: "stale", entries, withheld } : listing;
+  const own = previous.tools.filter((entry) => entry.server === listing.name);
+  const entries = own.filter((entry) => hidden(listing.name, entry.tool) === undefined); // it may have been offered then
+  if (entries.length === 0) return listing;
+  const left = previous.withheld.filter((row) => row.server === listing.name);
+  const now = own.flatMap(({ server, tool }) => {
+    const reason = hidden(server, tool);
+    return reason === undefined ? [] : [{ server, tool: oneLine(tool, 128), reason }];
+  });
+  const withheld = left.filter((row) => !isHiding(row));
+  return { ...listing, status: "stale", entries, withheld, hidden: [...left.filter(isHiding), ...now] };
 }
 
 /** The very same objects in the same order: a listing that failed or is stale is a new one each time. */

@@ -171,16 +171,21 @@ function listingOf(
 ): Pick<Held, "listing" | "content" | "digests"> {
   const assessed: AssessedTool[] = [];
   const withheld: WithheldTool[] = [];
+  const hidden: WithheldTool[] = [];
   const digests = new Map<string, Digest>();
   for (const one of tools) {
     if ("withheld" in one.tool) {
       withheld.push(one.tool.withheld);
       continue;
     }
+    if ("hidden" in one.tool) {
+      hidden.push(one.tool.hidden);
+      continue;
+    }
     assessed.push(one.tool.assessed);
     if (one.name !== undefined) digests.set(one.name, one.tool.digest);
   }
-  const listing: ServerListing = { name, status: "connected", protocol, tools: [], assessed, withheld };
+  const listing: ServerListing = { name, status: "connected", protocol, tools: [], assessed, withheld, hidden };
   return { listing, content: sha256(tools.map((one) => one.content).join()), digests };
 }
 

@@ -6,6 +6,8 @@
 //   reader-1. The host's secrets are taken out of a definition before anything is made of it. Digests cover what is left, so a
 //             secret that is changed is no drift. A tool whose names or rules hold a secret cannot be reworded and is withheld.
 //   reader-2. A tool that comes again, to the byte, keeps what was made of it.
+//   reader-3. A tool that the host does not offer is not assessed: nothing that it says of itself matters, and it has no digest
+//             with which a call could be sent.
 
 import {
   type AssembleOptions,
@@ -24,6 +26,8 @@ export interface ToolReaderDeps extends Pick<AssembleOptions, "limits" | "inject
   readonly redact: (text: string) => string;
   /** The same for its names and rules, which mean something else in another case. @default `redact` */
   readonly redactNames?: ((text: string) => string) | undefined;
+  /** Why the host does not offer a tool; undefined for one that it offers. **Contract:** pure, does not throw. */
+  readonly hidden: (server: string, tool: string) => string | undefined;
   /** Resolves after the event loop has run. **Contract:** does not reject. */
   readonly pause: () => Promise<void>;
 }
@@ -38,7 +42,9 @@ export interface ReadTool {
   readonly tool:
     | { readonly digest: Digest; readonly assessed: AssessedTool }
     /** It holds a secret where nothing can be reworded. */
-    | { readonly withheld: WithheldTool };
+    | { readonly withheld: WithheldTool }
+    /** The host does not offer it. */
+    | { readonly hidden: WithheldTool };
 }
 
 interface Server {
@@ -87,7 +93,7 @@ function readTool(
   raw: unknown,
   { text, sum }: { readonly text: string | undefined; readonly sum: Digest | undefined },
   rules: ServerRules,
-  { redact, redactNames = redact }: Pick<ToolReaderDeps, "redact" | "redactNames">,
+  { redact, redactNames = redact, hidden }: Pick<ToolReaderDeps, "hidden" | "redact" | "redactNames">,
 ): ReadTool {
   const clean = !mayHoldSecret(raw, redact);
   const tool = clean ? raw : rewordDefinition(raw, redact);
@@ -98,6 +104,11 @@ function readTool(
     const shown = name === undefined ? "" : oneLine(redact(name), 128);
     const reason = "its definition holds a value that the host keeps secret";
     return { raw: sum, content, name, tool: { withheld: { server: server.name, tool: shown, reason } } };
+  }
+  const hiding = name === undefined ? undefined : hidden(server.name, name);
+  if (name !== undefined && hiding !== undefined) {
+    const row = { server: server.name, tool: oneLine(name, 128), reason: hiding };
+    return { raw: sum, content, name, tool: { hidden: row } }; // reader-3
   }
   const assessed = assessTool(server, tool, rules, clean ? text : undefined);
   const digest = assessed.ok ? assessed.entry.digest : toolDigest(tool);

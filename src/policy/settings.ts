@@ -18,6 +18,7 @@ import {
   LOCAL,
   mapName,
   oneLine,
+  type ServerConfig,
   type ToolConfig,
   type ToolEntry,
   type VerifyMode,
@@ -54,7 +55,10 @@ export interface Settings {
   readonly keys: readonly Key[];
   /** The tools that read-backs name, by the key they stand under. */
   readonly readBacks: readonly { readonly key: string; readonly pattern: ToolPattern }[];
-  readonly servers: ReadonlyMap<string, Pick<ToolConfig, "errors" | "verify" | "timeoutMs">>;
+  readonly servers: ReadonlyMap<
+    string,
+    Pick<ToolConfig, "errors" | "verify" | "timeoutMs"> & Pick<ServerConfig, "show" | "hide">
+  >;
 }
 
 /** Compiles `tools`. A finding of level `error` is a load error; until it is mended every tool is a plain write. */
@@ -197,7 +201,7 @@ function covers(key: ToolPattern, { text, servers }: ToolPattern): boolean {
 }
 
 /** The part that follows the server's name, in a text that names one of its tools. */
-function toolPart(text: string, server: string): string {
+export function toolPart(text: string, server: string): string {
   const head = [server, mapName(server)].map((form) => `mcp__${form}__`).find((form) => text.startsWith(form));
   return head === undefined ? text : text.slice(head.length);
 }

@@ -61,12 +61,21 @@ describe("the configuration", () => {
     expect(value.error.message).toContain("`approvals.secret` needs the variable `NO_SUCH_VARIABLE`, which is not set");
   });
 
+  // A misspelt `permissions` was a line on stderr, and the run went on without the rules.
+  test("has a key nobody knows that may restrict: config_invalid, and nothing is started", async () => {
+    configure([{ say: "Hello." }], { permisions: { deny: ["mcp__deploy__*"] } });
+    const { code, value } = await json(["run", "hello"]);
+    expect({ code, error: value.error.code }).toEqual({ code: 1, error: "config_invalid" });
+    expect(value.error.message).toContain("`permisions` is no key of toolgate's");
+    expect(place.log()).toEqual([]);
+  });
+
   test("has a key nobody knows: a warning, and the run goes on", async () => {
-    configure([{ say: "Hello." }], { mcpServers: {}, permissions: {}, permisions: {} });
+    configure([{ say: "Hello." }], { mcpServers: {}, permissions: {}, modle: "x" });
     const { code, stdout, stderr } = await ask();
     expect({ code, stdout }).toEqual({ code: 0, stdout: "Hello.\n" });
     const [warning, ...rest] = stderr.split("\n");
-    expect(warning).toMatch(/^warning: .*`permisions`.*`permissions`/);
+    expect(warning).toMatch(/^warning: .*`modle`.*`model`/);
     expect(rest).toEqual(["thread: t", ""]);
   });
 
@@ -91,7 +100,7 @@ describe("the configuration", () => {
     const other = await json(["run", "hello", "--model", "scripted:none.json"], { cwd: place.folder });
     expect(other).toMatchObject({ code: 1, value: { error: { code: "model_missing" } } });
     expect(here(other.value.error.message)).toBe(
-      "the script `<folder>/none.json` cannot be opened: there is no such file",
+      "`model` names a script that is not there: `scripted:<folder>/none.json`",
     );
   });
 
@@ -165,7 +174,7 @@ describe("a server", () => {
   });
 
   test("that is required: server_failed, 1, and the thread goes on once it is back", async () => {
-    down({ command: "no-such-program-anywhere", required: true });
+    down({ command: process.execPath, args: ["-e", "process.exit(7)"], required: true });
     const failed = await json(["run", "hello", "--thread", "t"]);
     expect(failed).toMatchObject({
       code: 1,
@@ -173,6 +182,30 @@ describe("a server", () => {
     });
     configure([{ say: "With it." }]);
     expect(await json(["run", "--thread", "t"])).toMatchObject({ code: 0, value: { answer: "With it." } });
+  });
+});
+
+describe("what `check` calls an error", () => {
+  test("is refused by `run`, and no server is started", async () => {
+    configure([{ say: "Hello." }], {
+      mcpServers: {
+        deploy: place.server("deploy"),
+        must: { command: "no-such-program-anywhere", required: true },
+      },
+    });
+    const checked = await json(["check"]);
+    const errors = checked.value.problems.filter((one: Report) => one.level === "error");
+    expect({ code: checked.code, codes: errors.map((one: Report) => one.code) }).toEqual({
+      code: 1,
+      codes: ["command_missing"],
+    });
+    const ran = await json(["run", "hello"]);
+    expect({ code: ran.code, error: ran.value.error.code, message: ran.value.error.message }).toEqual({
+      code: 1,
+      error: "config_invalid",
+      message: errors[0].message,
+    });
+    expect(place.log()).toEqual([]);
   });
 });
 

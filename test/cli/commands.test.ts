@@ -357,10 +357,10 @@ describe("tools, unknowns, check", () => {
   });
 
   test("check: warnings alone end with 0", async () => {
-    configure([], { permisions: {}, approvals: { secret: "s".repeat(32) } });
+    configure([], { modle: "x", approvals: { secret: "s".repeat(32) } });
     expect(await json("check")).toMatchObject({
       code: 0,
-      value: { problems: [{ level: "warning", code: "unknown_key", message: expect.stringContaining("permisions") }] },
+      value: { problems: [{ level: "warning", code: "unknown_key", message: expect.stringContaining("modle") }] },
     });
   });
 
@@ -368,7 +368,7 @@ describe("tools, unknowns, check", () => {
     const before = place.log().length;
     configure([], {
       permissions: { allow: ["mcp__nowhere__x"], ask: ["mcp__deploy__trigger(("] },
-      mcpServers: { deploy: place.server("deploy"), gone: { command: "no-such-program-anywhere" } },
+      mcpServers: { deploy: place.server("deploy"), gone: { command: "no-such-program-anywhere", required: true } },
     });
     const { code, value } = await json("check");
     expect(code).toBe(1);

@@ -4,7 +4,7 @@ import { chmod, mkdir, mkdtemp, realpath, rm, symlink, writeFile } from "node:fs
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { checkConfig } from "../../src/adapters/config/findings.js";
+import { examine } from "../../src/adapters/config/findings.js";
 import { resolveConfig } from "../../src/adapters/config/load.js";
 import { findCommand } from "../../src/adapters/mcp/command.js";
 import type { Config } from "../../src/contracts/index.js";
@@ -33,7 +33,7 @@ function check(value: Record<string, unknown>, env: Record<string, string> = { P
   return render(config, env);
 }
 function render(config: Config, env: Record<string, string>): string[] {
-  return checkConfig(config, env).map(
+  return examine({ config, findings: [] }, { env }).findings.map(
     ({ level, code, message }) => `${level} ${code}: ${message.replaceAll(folder, "T")}`,
   );
 }
@@ -47,32 +47,32 @@ describe("commands and folders", () => {
   // A missing command became an unhandled error event, or a message that named neither the command nor the PATH.
   it("a command that is not there, may not be executed, or is a directory", () => {
     expect(check(server({ command: "does-not-exist" }))).toEqual([
-      "error command_missing: server `s`: command `does-not-exist` is not on PATH (PATH is toolgate's own)",
+      "warning command_missing: server `s`: command `does-not-exist` is not on PATH (PATH is toolgate's own)",
     ]);
     expect(check(server({ command: "tool", env: { PATH: "/none" } }))).toEqual([
-      "error command_missing: server `s`: command `tool` is not on PATH (PATH is from the server's `env`)",
+      "warning command_missing: server `s`: command `tool` is not on PATH (PATH is from the server's `env`)",
     ]);
     expect(check(server({ command: "plain" }))).toEqual([
-      "error command_missing: server `s`: command `plain` may not be executed (PATH is toolgate's own)",
+      "warning command_missing: server `s`: command `plain` may not be executed (PATH is toolgate's own)",
     ]);
     expect(check(server({ command: "../bin/folder" }))).toEqual([
-      "error command_missing: server `s`: command `../bin/folder` is a directory (looked for from `T/app`)",
+      "warning command_missing: server `s`: command `../bin/folder` is a directory (looked for from `T/app`)",
     ]);
     expect(check(server({ command: "./none" }))).toEqual([
-      "error command_missing: server `s`: command `./none` is not there (looked for from `T/app`)",
+      "warning command_missing: server `s`: command `./none` is not there (looked for from `T/app`)",
     ]);
     expect(check(server({ command: "tool" }), {})).toEqual([
-      "error command_missing: server `s`: command `tool` cannot be found: PATH is empty (PATH is toolgate's own)",
+      "warning command_missing: server `s`: command `tool` cannot be found: PATH is empty (PATH is toolgate's own)",
     ]);
   });
 
   // A server worked in a shell and failed under its host, because its working folder was another one.
   it("a folder that is not there or is a file; a command with a slash is looked for from the folder", () => {
     expect(check(server({ command: "tool", cwd: "none" }))).toEqual([
-      "error cwd_missing: server `s`: its folder `T/app/none` is not there",
+      "warning cwd_missing: server `s`: its folder `T/app/none` is not there",
     ]);
     expect(check(server({ command: "tool", cwd: "script.json" }))).toEqual([
-      "error cwd_missing: server `s`: its folder `T/app/script.json` is a file",
+      "warning cwd_missing: server `s`: its folder `T/app/script.json` is a file",
     ]);
     expect(check(server({ command: "../../bin/tool", cwd: "data" }))).toEqual([]);
   });
@@ -95,27 +95,61 @@ describe("commands and folders", () => {
     expect(findCommand("plain", { cwd: folder, path, platform: "linux" })).toEqual({ file: join(other, "plain") });
   });
 
-  it("a relative folder of PATH, and an empty one, begin at the folder the server starts in", () => {
-    const found = { file: join(folder, "bin", "tool") };
-    expect(findCommand("tool", { cwd: folder, path: "bin", platform: "linux" })).toEqual(found);
-    expect(findCommand("tool", { cwd: join(folder, "bin"), path: "", platform: "linux" })).toEqual(found);
+  // A file of the working folder was started, because PATH had an empty entry or `.`, or was built from an empty variable.
+  it.each([
+    ["a relative folder", "bin", ""],
+    ["a dot", ".", "bin"],
+    ["nothing at all", "", "bin"],
+    ["an empty entry at the end", "/none:", "bin"],
+    ["a way through the parent", "../app/../bin", "app"],
+    ["a tilde, which no system expands", "~/bin:./bin", ""],
+  ])("a command is not looked for in an entry of PATH that is %s (command-1)", (_, path, cwd) => {
+    const lookup = { cwd: join(folder, cwd), platform: "linux" } as const;
+    expect(findCommand("tool", { ...lookup, path })).toMatchObject({ at: "PATH", fault: "missing" });
+    const behind = { ...lookup, path: `${path}:${join(folder, "bin")}` };
+    expect(findCommand("tool", behind)).toEqual({ file: join(folder, "bin", "tool") });
+    expect(findCommand("./tool", { cwd: join(folder, "bin"), path })).toEqual({ file: join(folder, "bin", "tool") });
+  });
+
+  it("on Windows a folder without a drive or a share is relative, too (command-1)", () => {
+    const lookup = { cwd: join(folder, "bin"), platform: "win32", pathExt: ".CMD" } as const;
+    expect(findCommand("shim", { ...lookup, path: ".;C:bin" })).toEqual({
+      at: "PATH",
+      fault: "missing",
+      passedOver: ".",
+    });
+  });
+
+  it("says that a command is only where it is not looked for (command-1)", () => {
+    expect(check(server({ command: "tool", cwd: "../bin", env: { PATH: ":/none" } }))[0]).toBe(
+      "warning command_missing: server `s`: command `tool` is only in a relative folder of PATH, and those are not looked in (PATH is from the server's `env`)",
+    );
+  });
+
+  // A run was refused, or went on without the one server it could not do without.
+  it("is an error where the server is required from the start, and else a warning (check-4)", () => {
+    const levels = (more: object) => check(server({ command: "none", ...more })).map((line) => line.split(" ", 2)[0]);
+    expect(levels({ required: true })).toEqual(["error"]);
+    expect(levels({ required: true, connect: "on-demand" })).toEqual(["warning"]);
+    expect(levels({})).toEqual(["warning"]);
+    expect(check(server({ command: "tool", cwd: "none", required: true }))[0]).toMatch(/^error cwd_missing/);
   });
 
   it("a command and a folder with names that no system can look up are not there, and the check goes on", () => {
     const long = "x".repeat(5_000);
     expect(check(server({ command: long }))).toEqual([
-      `error command_missing: server \`s\`: command \`${long}\` is not on PATH (PATH is toolgate's own)`,
+      `warning command_missing: server \`s\`: command \`${long}\` is not on PATH (PATH is toolgate's own)`,
     ]);
     expect(check(server({ command: "tool", cwd: long }))).toEqual([
-      `error cwd_missing: server \`s\`: its folder \`T/app/${long}\` is not there`,
+      `warning cwd_missing: server \`s\`: its folder \`T/app/${long}\` is not there`,
     ]);
   });
 });
 
 describe("what guards a server is out of its reach", () => {
-  const both = (root: string) => [
-    `error writable_by_server: server \`s\` may write \`${root}\`, which holds this configuration and its lock file: give it a folder of its own, or move them out`,
-    `error writable_by_server: server \`s\` may write \`${root}\`, which holds the store: give it a folder of its own, or move them out`,
+  const both = (root: string, level = "warning") => [
+    `${level} writable_by_server: server \`s\` may write \`${root}\`, which holds this configuration and its lock file: give it a folder of its own, or move them out`,
+    `${level} writable_by_server: server \`s\` may write \`${root}\`, which holds the store: give it a folder of its own, or move them out`,
   ];
   const store = (root: string) => both(root).slice(1);
 
@@ -150,7 +184,75 @@ describe("what guards a server is out of its reach", () => {
   });
 });
 
+// A model that may write its own rules without a question has none.
+describe("a server that may write what guards it", () => {
+  const rules = (permissions: object, tools: object = {}, more: object = {}) => {
+    const found = check({ ...server({ command: "tool", args: ["."], ...more }), permissions, tools });
+    return [...new Set(found.filter((line) => line.includes("writable_by_server")).map((line) => line.split(" ")[0]))];
+  };
+  const all = { "mcp__s__*": { effect: "read" } };
+
+  it.each<[string, object, object, object?]>([
+    ["its tools", { allow: ["mcp__s__*"] }, {}],
+    ["the server", { allow: ["mcp__s"] }, {}],
+    ["one tool", { allow: ["mcp__s__write"] }, {}],
+    ["some arguments", { allow: ["mcp__s__write(path:drafts/*)"] }, {}],
+    ["all but some arguments", { allow: ["mcp__s__write"], ask: ["mcp__s__write(path:secret/*)"] }, {}],
+    ["all but what is denied", { allow: ["mcp__s__*"], deny: ["mcp__s__delete_*", "mcp__*(path:/*)"] }, {}],
+    ["one write among its reads", { allow: ["mcp__s__*"] }, { ...all, mcp__s__put: { effect: "write" } }],
+    ["some writes among its reads", { allow: ["mcp__s__*"] }, { ...all, "mcp__s__set_*": { effect: "write" } }],
+    ["two globs that overlap", { allow: ["mcp__s__doc_*"] }, { ...all, "mcp__s__*_put": { effect: "write" } }],
+    ["what is not hidden", { allow: ["mcp__s__*"] }, {}, { hide: ["delete_*"] }],
+  ])("is an error where a write is allowed unasked: %s (exposure-1) (exposure-2)", (_, permissions, tools, more) => {
+    expect(rules(permissions, tools, more)).toEqual(["error"]);
+  });
+
+  it.each<[string, object, object, object?]>([
+    ["nothing is allowed", {}, {}],
+    ["only reads are", { allow: ["mcp__s__*"] }, all],
+    ["only one read is", { allow: ["mcp__s__get"] }, { mcp__s__get: { effect: "read" } }],
+    ["every call is asked about", { allow: ["mcp__s__*"], ask: ["mcp__s"] }, {}],
+    ["what is allowed is denied", { allow: ["mcp__s__put"], deny: ["mcp__*__put"] }, {}],
+    ["what is allowed is hidden", { allow: ["mcp__s__put"] }, {}, { hide: ["put"] }],
+    ["nothing of it is shown", { allow: ["mcp__s__*"] }, {}, { show: [] }],
+    [
+      "only its reads are shown",
+      { allow: ["mcp__s__*"] },
+      { "mcp__s__get_*": { effect: "read" } },
+      { show: ["get_*"] },
+    ],
+  ])("is a warning where %s (exposure-1)", (_, permissions, tools, more) => {
+    expect(rules(permissions, tools, more)).toEqual(["warning"]);
+  });
+
+  it("what another server may do unasked does not count", () => {
+    const mcpServers = { s: { command: "tool", args: ["."] }, other: { command: "tool" } };
+    const lines = check({ mcpServers, permissions: { allow: ["mcp__other__*"] } });
+    expect(lines.map((line) => line.split(" ", 2).join(" "))).toEqual([
+      "warning writable_by_server:",
+      "warning writable_by_server:",
+    ]);
+  });
+});
+
 describe("the rest", () => {
+  it("a read-back whose tool is hidden", () => {
+    const tools = { mcp__s__save: { errors: "honest", reconcile: { tool: "mcp__s__get", arguments: {} } } };
+    const found = (more: object) => check({ ...server({ command: "tool", ...more }), tools });
+    expect(found({ show: ["*"], hide: ["get*"] })).toEqual([
+      "error read_back_hidden: `tools.mcp__s__save.reconcile` names `mcp__s__get`, which cannot be called: hidden: `hide` of its server names `get*`",
+    ]);
+    expect(found({ show: ["save"] })).toEqual([
+      "error read_back_hidden: `tools.mcp__s__save.reconcile` names `mcp__s__get`, which cannot be called: hidden: `show` of its server does not name it",
+    ]);
+    expect(found({ show: ["save", "get"] })).toEqual([]);
+  });
+
+  it("a rule about a server that is turned off is in order", () => {
+    const mcpServers = { off: { command: "tool", enabled: false } };
+    expect(check({ mcpServers, permissions: { deny: ["mcp__off__x"] } })).toEqual([]);
+  });
+
   it("a write that no error answer and no read-back can settle", () => {
     const tools = {
       mcp__s__send: { effect: "write" },
@@ -232,7 +334,7 @@ describe("the rest", () => {
       approvals: {},
       store: { kind: "memory" },
       model: undefined,
-      ...server({ command: "none" }),
+      ...server({ command: "none", required: true }),
     }).map((line) => line.split(" ")[0]);
     expect(levels).toEqual(["error", "warning", "warning", "warning"]);
   });
@@ -240,6 +342,6 @@ describe("the rest", () => {
   it("what a secret filled in is not shown (check-2)", () => {
     const place = `${dirname(folder)}/canary-place`;
     const findings = check(server({ command: "tool", cwd: `\${PLACE}` }), { PLACE: place, PATH: join(folder, "bin") });
-    expect(findings).toEqual(["error cwd_missing: server `s`: its folder `[redacted]` is not there"]);
+    expect(findings).toEqual(["warning cwd_missing: server `s`: its folder `[redacted]` is not there"]);
   });
 });

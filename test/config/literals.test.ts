@@ -1,7 +1,7 @@
 // Literals of a configuration, and parts of secret values: which of them are taken out of text.
 
 import { describe, expect, it, test } from "vitest";
-import { checkConfig } from "../../src/adapters/config/findings.js";
+import { examine } from "../../src/adapters/config/findings.js";
 import { load, ref } from "./support.js";
 
 const of = (value: unknown, env: Record<string, string> = {}) => load(JSON.stringify(value), env).config;
@@ -191,7 +191,7 @@ test("`check` says which secrets are too short to be hidden, and neither what no
     },
     { K: "k1" },
   );
-  const said = checkConfig(config, {}).filter(({ code }) => code === "secret_short");
+  const said = examine({ config, findings: [] }, { env: {} }).findings.filter(({ code }) => code === "secret_short");
   const why =
     "is not taken out of text: it is shorter than 6 characters, and hiding it would hide parts of other words";
   expect(said.map(({ level, message }) => `${level}: ${message}`)).toEqual([

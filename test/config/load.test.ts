@@ -174,18 +174,17 @@ describe("spellings", () => {
   });
 
   it("unknown keys are warned about, with the nearest known one (file-1)", () => {
-    const text = `{ "permisions": {}, "mcp_servers": {}, "inputs": [],
+    const text = `{ "mcp_servers": {}, "inputs": [],
       "mcpServers": { "my docs": { "comand": "x", "command": "x" } },
-      "store": { "kind": "sqlite", "pth": "x" }, "tools": { "mcp__a": { "efect": "read" } },
+      "store": { "kind": "sqlite", "pth": "x" }, "tools": { "mcp__a": { "timeoutMS": 1 } },
       "limits": { "zzzzzzzz": 1 } }`;
     expect(load(text).findings).toEqual(
       [
-        "unknown key `permisions` is ignored; did you mean `permissions`?",
         "unknown key `mcp_servers` is ignored; did you mean `mcpServers`?",
         "unknown key `inputs` is ignored",
         'unknown key `mcpServers["my docs"].comand` is ignored; did you mean `command`?',
         "unknown key `store.pth` is ignored; did you mean `path`?",
-        "unknown key `tools.mcp__a.efect` is ignored; did you mean `effect`?",
+        "unknown key `tools.mcp__a.timeoutMS` is ignored; did you mean `timeoutMs`?",
         "unknown key `limits.zzzzzzzz` is ignored",
       ].map((message) => ({ level: "warning", code: "unknown_key", message })),
     );

@@ -5,9 +5,10 @@ import { fileURLToPath } from "node:url";
 import { Ajv } from "ajv";
 import { describe, expect, it } from "vitest";
 import { configJsonSchema } from "../../src/adapters/config/file.js";
-import { checkConfig } from "../../src/adapters/config/findings.js";
+import { examine } from "../../src/adapters/config/findings.js";
 import { readConfig } from "../../src/adapters/config/load.js";
 import { parseStrictJson } from "../../src/adapters/config/strict-json.js";
+import { BUILT_INS } from "../../src/contracts/index.js";
 import { load, ref } from "./support.js";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -83,9 +84,13 @@ describe("the configurations that come with toolgate", () => {
   it.each(configs)("%s reads without a finding and passes its own check", async (name) => {
     const file = `${root}/${name}`;
     expect(validate(JSON.parse(readFileSync(file, "utf8")))).toBe(true);
-    const { config, findings } = await readConfig(file, {});
-    expect(findings).toEqual([]);
-    const errors = checkConfig(config, { PATH: process.env["PATH"] }).filter(({ level }) => level === "error");
+    const loaded = await readConfig(file, {});
+    expect(loaded.findings).toEqual([]);
+    const { findings } = examine(loaded, {
+      env: { PATH: process.env["PATH"] },
+      localTools: [...BUILT_INS, "read_file"],
+    });
+    const errors = findings.filter(({ level }) => level === "error");
     expect(errors).toEqual([]);
   });
 

@@ -1,7 +1,7 @@
 // Where a person is told of names that look alike: in `check`, and in the question.
 
 import { expect, test } from "vitest";
-import { checkConfig } from "../../src/adapters/config/findings.js";
+import { examine } from "../../src/adapters/config/findings.js";
 import { approvalPayload } from "../../src/approval/index.js";
 import { Config } from "../../src/contracts/index.js";
 import { question } from "../approval/questions.js";
@@ -15,7 +15,7 @@ test("`check` warns of two servers that look alike, and of a name of two scripts
     mcpServers: { docs: server, dоcs: server, mаil: server, web: server },
   });
   expect(
-    checkConfig(config, {})
+    examine({ config, findings: [] }, { env: {} }).findings
       .filter(({ code }) => code === "look_alike")
       .map(({ level, message }) => [level, message]),
   ).toEqual([

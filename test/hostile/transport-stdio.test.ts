@@ -2,7 +2,7 @@
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -145,6 +145,49 @@ describe("a server that does not start", () => {
     );
     expect(await problem(world.script("", { command: "./missing" }))).toBe(
       "the command `./missing` does not exist (a path: PATH is not searched)",
+    );
+  });
+
+  // PATH was built from an empty variable, and the program of that name in the working folder was started in place of the other.
+  test.each(["", ":", ".", "./bin:", "bin"])(
+    "a file of its own folder is not started by PATH `%s` (command-1)",
+    async (path) => {
+      for (const folder of [world.folder, join(world.folder, "bin")]) {
+        mkdirSync(folder, { recursive: true });
+        writeFileSync(
+          join(folder, "planted"),
+          `#!/bin/sh\necho planted > ${JSON.stringify(join(world.folder, "trace"))}\n`,
+        );
+        chmodSync(join(folder, "planted"), 0o755);
+      }
+      expect(await problem(world.script("", { command: "planted", env: { PATH: path } }))).toBe(
+        "the command `planted` was not found in PATH (from this server's `env`), whose relative folders are not looked in",
+      );
+      expect(existsSync(join(world.folder, "trace"))).toBe(false);
+    },
+  );
+
+  // `#!/usr/bin/env node` of a program that was found in its place started the `node` of the working folder.
+  test("nor by a program that was started and looks a name up (stdio-1)", async () => {
+    const tools = join(world.folder, "tools");
+    mkdirSync(tools);
+    writeFileSync(join(world.folder, "inner"), `#!/bin/sh\necho planted > trace\n`);
+    writeFileSync(join(tools, "outer"), `#!/bin/sh\necho "$PATH" > path\ninner\nexit 3\n`);
+    for (const file of [join(world.folder, "inner"), join(tools, "outer")]) chmodSync(file, 0o755);
+    const env = { PATH: `:${tools}:.:/usr/bin:/bin:` };
+    expect(await problem(world.script("", { command: "outer", args: [], env }))).toContain("ended with code 3");
+    expect(existsSync(join(world.folder, "trace"))).toBe(false);
+    expect(readFileSync(join(world.folder, "path"), "utf8")).toBe(`${tools}:/usr/bin:/bin\n`);
+  });
+
+  test("a program of an absolute folder is started, also from behind a relative one (command-1)", async () => {
+    const tools = join(world.folder, "tools");
+    mkdirSync(tools);
+    writeFileSync(join(tools, "outer"), `#!/bin/sh\nexit 4\n`);
+    writeFileSync(join(world.folder, "outer"), `#!/bin/sh\nexit 5\n`);
+    for (const file of [join(tools, "outer"), join(world.folder, "outer")]) chmodSync(file, 0o755);
+    expect(await problem(world.script("", { command: "outer", args: [], env: { PATH: `.:${tools}` } }))).toContain(
+      "ended with code 4",
     );
   });
 

@@ -56,6 +56,7 @@ function world({ required = false } = {}) {
     ledger: { putSnapshot: async () => undefined } as unknown as Ledger,
     locals: [],
     injected: () => [],
+    hidden: () => undefined,
     redact: (text) => text,
     pause: () => new Promise((resolve) => setImmediate(resolve)),
     steady: () => clock.now,

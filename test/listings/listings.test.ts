@@ -63,6 +63,7 @@ function world(listed: Record<string, readonly unknown[]>, secrets: readonly str
       slices.at(-1)?.push(`${server}/${name}`);
       return [];
     },
+    hidden: () => undefined,
     redact: createRedactor(secrets),
     pause: async () => {
       await new Promise((resolve) => setImmediate(resolve));

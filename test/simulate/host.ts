@@ -55,6 +55,7 @@ export function startHost(world: World, process: Process, shared: Shared, config
     ledger,
     locals: builtInTools(config),
     injected,
+    hidden: () => undefined,
     redact: (text) => text,
     pause: async () => undefined,
     steady: process.steady,

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { checkConfig } from "../../src/adapters/config/findings.js";
+import { examine } from "../../src/adapters/config/findings.js";
 import { resolveConfig } from "../../src/adapters/config/load.js";
 import { committing } from "../../src/adapters/sqlite/commit.js";
 import { openStore } from "../../src/adapters/sqlite/open.js";
@@ -100,7 +100,7 @@ describe("the log of a store", () => {
       { mcpServers: {}, store: { kind: "sqlite", path: store() } },
       { folder, env: {} },
     ).config;
-    const codes = () => checkConfig(config, {}).map(({ code }) => code);
+    const codes = () => examine({ config, findings: [] }, { env: {} }).findings.map(({ code }) => code);
     expect(codes()).not.toContain("store_log");
     reader();
     await grow(db, 70);

@@ -4,7 +4,7 @@
 // key that is added there does not compile until it is described here. Milliseconds that become a timer stay below 2^31,
 // because a longer timer fires at once.
 //
-//   file-1. Values are checked strictly. Unknown keys pass here, and `unknownKeys` warns about them.
+//   file-1. Values are checked strictly. Unknown keys pass here; `unknownKeys` finds them.
 
 import { z } from "zod";
 import {
@@ -17,6 +17,7 @@ import {
   StdioServer,
   ToolConfig,
 } from "../../contracts/index.js";
+import { HIDE_KEYS, OFFER_SHAPE, SHOW_KEYS, SWITCH_KEYS } from "./offer-keys.js";
 
 /** The longest time a timer can hold. */
 const MAX_TIMER_MS = 2_147_483_647;
@@ -59,7 +60,7 @@ export const FileServer = described(
     protocol: StdioServer.shape.protocol,
     verify: StdioServer.shape.verify,
     errors: StdioServer.shape.errors,
-    disabled: z.boolean().optional(),
+    ...OFFER_SHAPE,
     timeout: timerMs.optional(),
     grantSecret: z.string().optional(),
     credentialId: StdioServer.shape.credentialId,
@@ -80,7 +81,9 @@ export const FileServer = described(
     protocol: "MCP protocol version: negotiated (`auto`) or pinned.",
     verify: "When definitions are checked again before a call. Unset: `each-call` for writes, `on-change` for reads.",
     errors: "`honest`: you vouch that an error answer of this server means that nothing was changed.",
-    disabled: "`true` leaves the server out.",
+    ...SHOW_KEYS,
+    ...HIDE_KEYS,
+    ...SWITCH_KEYS,
     timeout: "Milliseconds a call may take where `tools` does not say otherwise.",
     grantSecret:
       "Key of the grants for this server, which it has too; at least 32 characters. Unset: `approvals.secret`.",

@@ -1,13 +1,17 @@
 // What `toolgate check` finds wrong with a configuration without starting a server or writing a file.
 //
-// The policy room judges rules, permissions and `tools` keys. This file holds the findings that need the file system.
+// The policy room judges rules, permissions and `tools` keys. The findings that need the file system are made here.
 //
-//   check-1. An error is something that will not work, or that lets a server reach what guards it. A warning is a choice
-//            that a person should know of. Errors come first.
+//   check-1. An error is something without which nothing is started: what will not work, or lets a server reach what guards it. A
+//            warning is a choice, or a loss that the run survives, which a person should know of. Errors come first.
 //   check-2. A path or command that was filled in from a secret is not shown.
+//   check-3. What `check` calls an error, `run` and `createToolgate` refuse, before any server is started.
+//   check-4. A server that cannot be started is an error where it is required from the start. Otherwise the run goes on without
+//            it, and it is a warning.
 
 import { existsSync, statSync } from "node:fs";
 import {
+  BUILT_INS,
   type Config,
   type Finding,
   mistakable,
@@ -16,32 +20,70 @@ import {
   serverKey,
 } from "../../contracts/index.js";
 import { createRedactor, MIN_SECRET_CHARS } from "../../observation/redact.js";
+import { compilePolicy, compileSettings, isHidden, type Policy, type Settings, toolPart } from "../../policy/index.js";
 import { commandKind, type FoundCommand, findCommand } from "../mcp/command.js";
 import { leftBehind } from "../process/left-behind.js";
 import { folderOf } from "../sqlite/folder.js";
 import { logFindings } from "../sqlite/wal.js";
+import { exposureFindings } from "./exposure.js";
+import { authFindings } from "./langgraph-auth.js";
+import type { Loaded } from "./load.js";
 import { isAbout, urlProblem } from "./read-servers.js";
-import { contains, exposedBy } from "./roots.js";
+import { contains } from "./roots.js";
 import { shortSecretsOf } from "./secrets.js";
 import type { Environment } from "./variables.js";
 
-/** Every finding about `config`, errors first. `env` is the environment servers would get their PATH from. */
-export function checkConfig(config: Config, env: Environment = process.env): readonly Finding[] {
-  const findings = [
+/** What the configuration is used with. */
+export interface Surroundings {
+  /** The environment that servers would get their PATH from. */
+  readonly env: Environment;
+  /** Names of the host's own tools, the built-ins among them. @default the built-ins */
+  readonly localTools?: readonly string[];
+  /** Folders in which a `langgraph.json` would be that of the server that runs this. @default none */
+  readonly folders?: readonly string[];
+  /** Whether the host brings its model, so that the configuration's is not used. @default false */
+  readonly ownModel?: boolean;
+  /** Whether the host brings its servers, so that no program is started. @default false */
+  readonly ownServers?: boolean;
+}
+
+/** A configuration as it was examined. */
+export interface Examined {
+  /** Everything that is odd, errors first. With an error nothing is started. (check-3) */
+  readonly findings: readonly Finding[];
+  readonly policy: Policy;
+  readonly settings: Settings;
+}
+
+/** Examines a configuration: the one list of findings, for `toolgate check` and for whoever runs it. */
+export function examine({ config, findings: found }: Loaded, around: Surroundings): Examined {
+  const servers = [...Object.keys(config.mcpServers), ...(config.disabledServers ?? [])];
+  const context = { servers, localTools: around.localTools ?? [...BUILT_INS] };
+  const policy = compilePolicy(config.permissions, context);
+  const settings = compileSettings(config.tools, config.mcpServers, context);
+  const own = [
     ...storeFindings(config),
-    ...leftBehindFindings(config),
-    ...modelFindings(config),
-    ...Object.entries(config.mcpServers).flatMap(([name, server]) => serverFindings(name, server, config, env)),
+    ...hostFindings(config),
+    ...(around.ownModel ? [] : modelFindings(config)),
+    ...Object.entries(config.mcpServers).flatMap(([name, server]) => serverFindings(name, server, around)),
+    ...Object.keys(config.mcpServers).flatMap((name) => exposureFindings(name, config, context)),
     ...lookAlikeFindings(config),
     ...toolFindings(config),
     ...readBackFindings(config),
+    ...hiddenReadBacks(settings.settings),
     ...secretFindings(config),
     ...Object.entries(config.mcpServers).flatMap(([name, server]) => shortSecretFindings(name, server)),
+    ...authFindings(config, around.folders ?? []),
   ];
-  const redact = createRedactor([...config.secrets, ...config.literalSecrets]);
-  return findings
-    .sort((a, b) => Number(a.level === "warning") - Number(b.level === "warning"))
-    .map((finding) => ({ ...finding, message: redact(finding.message) })); // check-2
+  const redact = createRedactor([...config.secrets, ...config.literalSecrets]); // check-2
+  const findings = [
+    ...own.map((finding) => ({ ...finding, message: redact(finding.message) })),
+    ...policy.findings,
+    ...settings.findings,
+    ...found,
+  ];
+  findings.sort((a, b) => Number(a.level === "warning") - Number(b.level === "warning"));
+  return { findings, policy: policy.policy, settings: settings.settings };
 }
 
 /** Names of places only: how long such a value is would help to guess it. */
@@ -72,14 +114,17 @@ function storeFindings({ store }: Config): Finding[] {
           ? [error("store_path", `\`store.path\` is a file; name a folder: \`${store.path}\``)]
           : []),
         ...markFindings(store),
-        ...logFindings(store.path),
       ];
   }
 }
 
-function leftBehindFindings(config: Config): Finding[] {
+/** What is odd about this machine and not about the configuration: servers that live on, a store's log that grows. */
+export function hostFindings(config: Config): Finding[] {
   const folder = folderOf(config);
-  return folder === undefined ? [] : leftBehind(folder);
+  return [
+    ...(folder === undefined ? [] : leftBehind(folder)),
+    ...(config.store.kind === "sqlite" ? logFindings(config.store.path) : []),
+  ];
 }
 
 function markFindings({ path, mark }: Extract<Config["store"], { kind: "sqlite" }>): Finding[] {
@@ -100,18 +145,19 @@ function modelFindings({ model }: Config): Finding[] {
   return [error("script_missing", `\`model\` names a script that is not there: \`${model}\``)];
 }
 
-function serverFindings(name: string, server: ServerConfig, config: Config, env: Environment): Finding[] {
-  if (server.type === "stdio") return [...processFindings(name, server, env), ...exposure(name, server, config)];
+function serverFindings(name: string, server: ServerConfig, { env, ownServers }: Surroundings): Finding[] {
+  if (server.type === "stdio") return ownServers ? [] : processFindings(name, server, env);
   const wrong = urlProblem(server.url);
   return wrong ? [error("url", `server \`${name}\`: \`url\` ${wrong.problem}; ${wrong.hint}`)] : [];
 }
 
 /** Finds a missing program before a run reports the server as unavailable. */
 function processFindings(name: string, server: StdioServer, env: Environment): Finding[] {
+  const fault = server.required && server.connect === "start" ? error : warning; // check-4
   const folder = commandKind(server.cwd);
   if (folder !== "folder") {
     const what = folder === "file" ? "is a file" : "is not there";
-    return [error("cwd_missing", `server \`${name}\`: its folder \`${server.cwd}\` ${what}`)];
+    return [fault("cwd_missing", `server \`${name}\`: its folder \`${server.cwd}\` ${what}`)];
   }
   const own = server.env["PATH"];
   const path = own ?? env["PATH"];
@@ -120,22 +166,16 @@ function processFindings(name: string, server: StdioServer, env: Environment): F
   const source = own === undefined ? "PATH is toolgate's own" : "PATH is from the server's `env`";
   const where = server.command.includes("/") ? `looked for from \`${server.cwd}\`` : source;
   const what = faultText(found, path);
-  return [error("command_missing", `server \`${name}\`: command \`${server.command}\` ${what} (${where})`)];
+  return [fault("command_missing", `server \`${name}\`: command \`${server.command}\` ${what} (${where})`)];
 }
 
-function faultText({ at, fault }: Exclude<FoundCommand, { file: string }>, path: string | undefined): string {
+function faultText(found: Exclude<FoundCommand, { file: string }>, path: string | undefined): string {
+  const { at, fault } = found;
   if (fault === "directory") return "is a directory";
   if (fault === "not_executable") return "may not be executed";
   if (at === "path") return "is not there";
+  if ("passedOver" in found) return "is only in a relative folder of PATH, and those are not looked in";
   return path ? "is not on PATH" : "cannot be found: PATH is empty";
-}
-
-function exposure(name: string, server: StdioServer, config: Config): Finding[] {
-  return exposedBy(server, config).map(({ what, root }) => {
-    const held = what === "store" ? "the store" : "this configuration and its lock file";
-    const advice = "give it a folder of its own, or move them out";
-    return error("writable_by_server", `server \`${name}\` may write \`${root}\`, which holds ${held}: ${advice}`);
-  });
 }
 
 /** Names of servers that a person can take for one another. */
@@ -166,6 +206,18 @@ function readBackFindings({ tools }: Config): Finding[] {
         return warning("read_back_name", `\`tools.${key}.reconcile\`: \`${text}\` is sent as it stands; ${known}`);
       }),
   );
+}
+
+/** A read-back is a call like any other to the server, and a hidden tool is not called. */
+function hiddenReadBacks(settings: Settings): Finding[] {
+  return settings.readBacks.flatMap(({ key, pattern }) => {
+    const named = pattern.servers.map((server) => ({ server, tool: toolPart(pattern.text, server) }));
+    const why = named.map((target) => isHidden(settings, target)).find((reason) => reason !== undefined);
+    if (why === undefined) return [];
+    return [
+      error("read_back_hidden", `\`tools.${key}.reconcile\` names \`${pattern.text}\`, which cannot be called: ${why}`),
+    ];
+  });
 }
 
 function strings(value: unknown): string[] {

@@ -3,25 +3,29 @@
 //   config-1. A configuration is taken whole, or it is refused with one sentence that says what is wrong, where, and what to
 //             do next.
 //   config-2. No refusal quotes a value that came from the environment. (G11)
-//   config-3. What the file says about a server that is left out (`disabled: true`) is not read: its variables may be unset.
+//   config-3. What the file says about a server that is left out (`disabled: true`, `enabled: false`) is not read: its variables
+//             may be unset.
 //   config-4. An empty file is a configuration without servers.
 //   config-5. A key of another host's format never loosens anything: `autoApprove` and the like become suggestions.
 //   config-6. A configuration that a load returned is taken unchanged when it is given again: expanding it a second time
-//             would expand what the variables hold.
+//             would expand what the variables hold. One that was changed since so that it is none any more is refused.
+//   config-7. A key that may have been meant to restrict something is heard or refused, never ignored.
 
 import { dirname, resolve } from "node:path";
+import type { z } from "zod";
 import { Config, type Finding, isObject, oneLine, type ServerConfig, ToolgateError } from "../../contracts/index.js";
 import { ConfigFile } from "./file.js";
 import { serverFindings } from "./foreign.js";
 import { describeIssue, pathText, typeOf } from "./issues.js";
-import { saysSecret } from "./names.js";
+import { withoutServersThatAreOff } from "./left-out.js";
 import { LOCK_FILE } from "./lock.js";
+import { saysSecret } from "./names.js";
 import { inFolder, isAbout, namesProblem, readServer } from "./read-servers.js";
 import { readText } from "./read-text.js";
 import { type Refuse, refusals } from "./refuse.js";
 import { secretsOf } from "./secrets.js";
 import { type Path, parseStrictJson } from "./strict-json.js";
-import { unknownKeys } from "./unknown.js";
+import { unknownKeyFinding, unknownKeys } from "./unknown.js";
 import { type Environment, expandVariables, type VariableProblem } from "./variables.js";
 
 /** A shorter secret could be guessed. */
@@ -70,10 +74,11 @@ export function resolveConfig(value: unknown, options: ResolveOptions): Loaded {
   const refuse = refusals(options);
   if (!isObject(value))
     throw refuse([], `a configuration must be an object, not ${typeOf(value)}`, "write `{}` for one without servers");
-  const { kept, disabled } = withoutDisabled(value);
+  if (isLoaded(value)) throw noLongerLoaded(resolved.error.issues, value, refuse); // config-6
+  const { kept, disabled, findings } = withoutServersThatAreOff(value);
   const expanded = expandVariables(kept, options.env);
   if ("kind" in expanded) throw variableError(expanded, refuse);
-  const findings = unknownKeys(kept);
+  findings.push(...unknownFindings(kept, refuse));
   const file = checked(expanded.value, kept, refuse);
   checkSecrets(file, refuse);
   const servers = readServers(file, options.folder, findings, refuse);
@@ -114,19 +119,30 @@ function inPlace(store: ConfigFile["store"], folder: string): Config["store"] {
     : { kind: store.kind, url: store.url, prepared: store.prepared, max: store.max, ...mark };
 }
 
-/** The value without the servers that are left out (config-3), and their names. */
-function withoutDisabled(value: Record<string, unknown>): { kept: Record<string, unknown>; disabled: string[] } {
-  const kept = { ...value };
-  const disabled: string[] = [];
-  for (const key of ["mcpServers", "servers"]) {
-    const servers = kept[key];
-    if (!isObject(servers)) continue;
-    const isOff = ([, server]: [string, unknown]) => isObject(server) && server.disabled === true;
-    const entries = Object.entries(servers);
-    disabled.push(...entries.filter(isOff).map(([name]) => name));
-    kept[key] = Object.fromEntries(entries.filter((entry) => !isOff(entry)));
-  }
-  return { kept, disabled };
+/** What a load returned has these, and what a person writes has not. */
+function isLoaded(value: Record<string, unknown>): boolean {
+  return typeof value.folder === "string" && isObject(value.limits) && Array.isArray(value.secrets);
+}
+
+function noLongerLoaded(issues: readonly z.core.$ZodIssue[], value: unknown, refuse: Refuse): ToolgateError {
+  const issue = issues[0] as z.core.$ZodIssue;
+  const path = issue.path.filter((part) => typeof part !== "symbol");
+  const unknown = issue.code === "unrecognized_keys" ? issue.keys[0] : undefined;
+  const at = unknown === undefined ? path : [...path, unknown];
+  const what = unknown === undefined ? describeIssue(issue, valueAt(value, path)) : "is a key it does not have";
+  const hint = "change what the file says, or keep to the type `Config`";
+  return refuse(at, `\`${pathText(at)}\` of a loaded configuration ${what}`, hint);
+}
+
+/** Warnings about unknown keys. Throws where one may have been meant to restrict something. (config-7) */
+function unknownFindings(kept: unknown, refuse: Refuse): Finding[] {
+  const unknown = unknownKeys(kept);
+  const [first, ...others] = unknown.filter(({ restricts }) => restricts);
+  if (first === undefined) return unknown.map(unknownKeyFinding);
+  const more = others.length === 0 ? "" : `, and so would ${others.length} more`;
+  const problem = `\`${pathText(first.path)}\` is no key of toolgate's, and what it restricts would not be restricted${more}`;
+  const meant = first.meant === undefined ? "" : `did you mean \`${first.meant}\`? `;
+  throw refuse(first.path, problem, `${meant}toolgate.schema.json lists every key; take out what is not needed`);
 }
 
 function variableError(problem: VariableProblem, refuse: Refuse): ToolgateError {

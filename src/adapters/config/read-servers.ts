@@ -11,6 +11,7 @@
 import { isAbsolute, resolve } from "node:path";
 import { hasHidden, LOCAL, mapName, type ServerConfig } from "../../contracts/index.js";
 import { type FileServer, TRANSPORTS } from "./file.js";
+import { offerOf } from "./offer-keys.js";
 
 /** Why a server or its name is refused: the key it concerns (below the server), the end of a sentence, and a hint. */
 export interface ServerProblem {
@@ -37,7 +38,10 @@ export function readServer(file: FileServer, folder: string): ReadServer {
     const has = command === undefined ? "url" : "command";
     return refuse([key], `is \`${type}\` beside a \`${has}\``, "leave it out: it follows from `command` or `url`");
   }
+  const offer = offerOf(file);
+  if ("problem" in offer) return offer;
   const common = {
+    ...offer,
     connect: file.connect,
     required: file.required,
     protocol: file.protocol,

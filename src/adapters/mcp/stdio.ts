@@ -4,7 +4,8 @@
 // grandchildren running, fails at a long line and starts a second process to find out the protocol version.
 //
 //   stdio-1. The child gets the SDK's default environment and the server's own `env`, nothing else: no `TOOLGATE_*` variable
-//            and nothing else of this process.
+//            and nothing else of this process. Its PATH is without relative folders: a file of the folder that it starts in is
+//            started by nobody who looks a name up.
 //   stdio-2. stdout and stderr are always read and never held without bound.
 //   stdio-3. `onclose` comes once, at most `DRAIN_MS` after the end of the process, and no message comes after it.
 //   stdio-4. `close()` ends the process group. Where the system still lists a process of it, `onerror` is told.
@@ -21,6 +22,7 @@ import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 import { getDefaultEnvironment } from "@modelcontextprotocol/client/stdio";
 import type { StdioServer } from "../../contracts/index.js";
 import { contain } from "../process/contain.js";
+import { withAbsolutePath } from "./command.js";
 import { type EndTimes, endGroup, guard } from "./group.js";
 import { LineReader } from "./lines.js";
 import { NOT_PERMITTED, NothingSent } from "./pending-request.js";
@@ -124,9 +126,9 @@ export class StdioTransport implements Transport {
   async start(): Promise<void> {
     if (this.#started || this.#ending !== undefined) throw new Error("a stdio transport starts once");
     this.#started = true; // before anything is waited for: stdio-5
-    const env = { ...getDefaultEnvironment(), ...this.#config.env }; // stdio-1
-    precheck(this.#config, env);
-    const child = this.#spawn(env);
+    const env = { ...getDefaultEnvironment(), ...this.#config.env };
+    const file = precheck(this.#config, env);
+    const child = this.#spawn(file, withAbsolutePath(env)); // stdio-1
     const spawned = new Promise<void>((resolve, reject) => {
       child.once("spawn", resolve);
       // It listens for ever: an error without a listener is thrown.
@@ -197,9 +199,9 @@ export class StdioTransport implements Transport {
     return this.#ending;
   }
 
-  #spawn(env: Record<string, string>): ChildProcess {
+  #spawn(file: string, env: Record<string, string>): ChildProcess {
     try {
-      return spawn(this.#config.command, this.#config.args, {
+      return spawn(file, this.#config.args, {
         cwd: this.#config.cwd,
         env,
         detached: true,

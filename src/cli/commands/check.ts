@@ -1,12 +1,9 @@
 // `toolgate check`: what is wrong with the configuration. Only with `--connect` does it load the agent and start servers.
 
 import { dirname, resolve } from "node:path";
-import { checkConfig } from "../../adapters/config/findings.js";
-import { authFindings } from "../../adapters/config/langgraph-auth.js";
+import { examine } from "../../adapters/config/findings.js";
 import { readLock } from "../../adapters/config/lock.js";
 import {
-  BUILT_INS,
-  type Config,
   type Finding,
   mistakable,
   onDemand,
@@ -17,8 +14,9 @@ import {
   type WithheldTool,
 } from "../../contracts/index.js";
 import {
-  compilePolicy,
-  compileSettings,
+  idleEntries,
+  isHiding,
+  type OfferTerms,
   unfitReadBacks,
   unfitRules,
   unmatchedReadBacks,
@@ -47,28 +45,19 @@ export async function check(context: Context, connect: boolean): Promise<Command
 }
 
 async function findings(context: Context, connect: boolean): Promise<Finding[]> {
-  let config: Config;
-  let found: Finding[];
+  let loaded: Awaited<ReturnType<typeof configOf>>;
   try {
-    const loaded = await configOf(context);
-    config = loaded.config;
-    found = [...loaded.findings];
-    await readLock(config.lock);
+    loaded = await configOf(context);
+    await readLock(loaded.config.lock);
   } catch (error) {
     if (!(error instanceof ToolgateError)) throw error;
     const { code, message, hint } = failureOf(error);
     // A configuration that cannot be read has no further findings.
     return [{ level: "error", code, message: `${message}; ${hint}` }];
   }
-  const rules = { servers: Object.keys(config.mcpServers), localTools: [...BUILT_INS] };
-  const { findings: ofPolicy } = compilePolicy(config.permissions, rules);
-  const { findings: ofSettings } = compileSettings(config.tools, config.mcpServers, rules);
-  // The command keeps a secret beside an SQLite store, so none is missing there.
-  const kept = config.store.kind === "sqlite";
-  const ofConfig = checkConfig(config, context.io.env).filter(({ code }) => !(kept && code === "secret_missing"));
   const { options, io } = context;
-  const ofAuth = authFindings(config, [io.cwd, dirname(resolve(io.cwd, options.config))]);
-  const all = [...ofConfig, ...ofAuth, ...ofPolicy, ...ofSettings, ...found];
+  const folders = [io.cwd, dirname(resolve(io.cwd, options.config))];
+  const { findings: all } = examine(loaded, { env: io.env, folders });
   const wrong = all.some(({ level }) => level === "error");
   const listing = connect && !wrong ? await listingFindings(context) : [];
   return [...all, ...listing].sort((a, b) => Number(a.level === "warning") - Number(b.level === "warning"));
@@ -85,6 +74,8 @@ async function listingFindings(context: Context): Promise<Finding[]> {
     if (!assembled.ok) return [{ level: "error", code: "catalog_refused", message: assembled.problem }];
     const { servers, tools: offered, withheld } = assembled.snapshot;
     const down = servers.filter(({ status }) => status === "failed");
+    const hidden = withheld.filter(isHiding).map(({ server, tool }) => ({ alias: "", server, tool }));
+    const listed = [...offered, ...withheld];
     const connected = servers.filter(({ status }) => status === "connected").map(({ name }) => name);
     return [
       ...down.map(({ name, problem }): Finding => {
@@ -95,16 +86,19 @@ async function listingFindings(context: Context): Promise<Finding[]> {
           message: `server \`${name}\` is not available: ${problem ?? "no reason"}`,
         };
       }),
-      ...withheld.map(
-        ({ server, tool, reason }): Finding => ({
-          level: "warning",
-          code: "tool_withheld",
-          message: `\`${oneLine(tool)}\` of \`${server}\` is withheld: ${reason}`,
-        }),
-      ),
+      ...withheld
+        .filter((row) => !isHiding(row))
+        .map(
+          ({ server, tool, reason }): Finding => ({
+            level: "warning",
+            code: "tool_withheld",
+            message: `\`${oneLine(tool)}\` of \`${server}\` is withheld: ${reason}`,
+          }),
+        ),
       ...lookAlikes(offered),
-      ...unmatchedRules(host.policy, [...offered, ...keptBack(withheld)], connected),
+      ...unmatchedRules(host.policy, [...offered, ...hidden, ...keptBack(withheld)], connected),
       ...unfitRules(host.policy, offered),
+      ...connected.flatMap((name) => idleOf(name, host.config.mcpServers[name] ?? {}, listed)),
       ...unmatchedReadBacks(host.settings, offered, connected),
       ...unfitReadBacks(host.settings, offered),
     ];
@@ -126,5 +120,14 @@ function lookAlikes(offered: readonly ToolEntry[]): Finding[] {
     return [
       { level: "warning", code: "look_alike", message: `\`${oneLine(tool)}\` of \`${server}\` ${oneLine(what)}` },
     ];
+  });
+}
+
+/** What `show` and `hide` name that the server does not list: a tool that was to be hidden may be called something else. */
+function idleOf(name: string, terms: OfferTerms, listed: readonly { server: string; tool: string }[]): Finding[] {
+  const tools = listed.filter(({ server }) => server === name).map(({ tool }) => tool);
+  return idleEntries(terms, name, tools).map(({ key, text }) => {
+    const message = `\`${key}\` of server \`${name}\`: \`${oneLine(text)}\` matches no tool that it lists`;
+    return { level: "warning", code: "rule_unmatched", message };
   });
 }
