@@ -62,9 +62,9 @@ createInterface({ input: process.stdin }).on("line", (line) => {
   if (id === undefined || method === undefined) return;
   send({ initialize: "initialize", "tools/list": "list", "tools/call": "call" }[method]);
   const answer = answers[method];
-  out('{"jsonrpc":"2.0","id":' + id + (answer ? ',"result":' + answer : ',"error":{"code":-32601,"message":"no"}') + "}");
+  out('{"jsonrpc":"2.0","id":' + JSON.stringify(id) + (answer ? ',"result":' + answer : ',"error":{"code":-32601,"message":"no"}') + "}");
   if (method === "tools/call") send("called");
-  if (answer) out('{"jsonrpc":"2.0","id":' + id + ',"result":{"x":${nested(20_000)}}}');
+  if (answer) out('{"jsonrpc":"2.0","id":' + JSON.stringify(id) + ',"result":{"x":${nested(20_000)}}}');
 });`;
 
 /** The same over HTTP, as events of the streams that POST is answered with. */
@@ -84,8 +84,8 @@ async function httpServer() {
       const event = (text: string) => response.write(`data: ${text}\n\n`);
       for (const text of messages[phase] ?? []) event(text);
       const rest = answer === undefined ? '"error":{"code":-32601,"message":"no"}' : `"result":${answer}`;
-      event(`{"jsonrpc":"2.0","id":${asked},${rest}}`);
-      event(`{"jsonrpc":"2.0","id":${asked},"result":{"x":${nested(20_000)}}}`);
+      event(`{"jsonrpc":"2.0","id":${JSON.stringify(asked)},${rest}}`);
+      event(`{"jsonrpc":"2.0","id":${JSON.stringify(asked)},"result":{"x":${nested(20_000)}}}`);
       response.end();
     });
   });
@@ -156,7 +156,7 @@ const serving = (more: string) => `const raw = (text) => process.stdout.write(te
   const lines = createInterface({ input: process.stdin }).on("line", (line) => {
     const { id, method } = JSON.parse(line);
     if (id === undefined || method === undefined) return;
-    raw('{"jsonrpc":"2.0","id":' + id + (answers[method] ? ',"result":' + answers[method] : ',"error":{"code":-32601,"message":"no"}') + "}");
+    raw('{"jsonrpc":"2.0","id":' + JSON.stringify(id) + (answers[method] ? ',"result":' + answers[method] : ',"error":{"code":-32601,"message":"no"}') + "}");
     if (method === "initialize") { ${more} }
   });`;
 
@@ -221,6 +221,27 @@ describe("a server without end", () => {
   });
 });
 
+// Each word that a list has changed became an event in the stream of a run that was listing meanwhile.
+test("a server that says without end that its list has changed is told of ten times a second, and each time counts (pool-5)", async () => {
+  const world = new World();
+  const text = '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\\n';
+  const servers = world.hub(
+    {
+      bad: world.script(serving(`process.stdout.write("${text.replaceAll('"', '\\"')}".repeat(300));`), {
+        protocol: "2025-11-25",
+      }),
+    },
+    { now: () => 5 },
+  );
+  const told: string[] = [];
+  servers.onEvent(({ kind }) => told.push(kind));
+  const bad = await connected(servers, "bad");
+  await bad.call(asks({ tool: "look" })).evidence; // answered after all of them
+  expect(told.filter((kind) => kind === "list_changed")).toHaveLength(10);
+  expect(servers.generation("bad")).toBe(301);
+  await world.end();
+});
+
 test("what waits for a server that reads nothing is bounded; one more ends the connection, and is not sent (stdio-9)", async () => {
   const world = new World();
   const transport = new StdioTransport(world.script("setInterval(() => {}, 1_000);"), {
@@ -271,7 +292,7 @@ test("a stream that ends at once is opened again after a second, whatever its se
       const answer = ANSWERS[name as keyof typeof ANSWERS];
       json(
         response,
-        `{"jsonrpc":"2.0","id":${asked},${answer ? `"result":${answer}` : '"error":{"code":-32601,"message":"no"}'}}`,
+        `{"jsonrpc":"2.0","id":${JSON.stringify(asked)},${answer ? `"result":${answer}` : '"error":{"code":-32601,"message":"no"}'}}`,
       );
     });
   });
