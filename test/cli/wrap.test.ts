@@ -71,7 +71,7 @@ describe("a question at any width from 20 to 200", () => {
     );
   });
 
-  test("every line with an argument's text begins with its mark or its key (wrap-1, show-3)", async () => {
+  test("every line with an argument's text begins with its mark or its key (wrap-1, show-3, questions-4)", async () => {
     await fc.assert(
       fc.asyncProperty(hostile, fc.integer({ min: 20, max: 200 }), async (text, columns) => {
         const marked = [...text].map((letter) => `${SERVER}${letter}`).join("");

@@ -17,7 +17,7 @@ test.each([
   ["list", "Iist"],
   ["v1", "vl"],
   ["café", "cafe\u0301"],
-])("`%s` and `%s` look alike", (one, other) => {
+])("`%s` and `%s` look alike (look-alike-1)", (one, other) => {
   expect(looksAlike(one, other)).toBe(true);
   expect(looksAlike(other, one)).toBe(true);
 });
@@ -29,7 +29,7 @@ test.each([
   ["docs", "docs"],
 ])("`%s` and `%s` do not", (one, other) => expect(looksAlike(one, other)).toBe(false));
 
-test("a word of two scripts is told, and two words of one script each are not", () => {
+test("a word of two scripts is told, and two words of one script each are not (look-alike-2)", () => {
   expect(["dосs", "аlpha", "ωmega"].map(mixesScripts)).toEqual([true, true, true]);
   expect(["docs", "документы", "docs документы", "docs_ключ", "日本docs"].map(mixesScripts)).toEqual([
     false,

@@ -76,7 +76,7 @@ test.each([
   ],
   ["a mark of another script", "a\u094D \u0915\u0e31", "a\\u{94D} \u0915\\u{E31}"],
   ["a stacker with nothing to stack", "\u1015\u1039 ", "\u1015\\u{1039} "],
-])("%s is escaped", (_, text, escaped) => {
+])("%s is escaped (visible-1, visible-2, visible-3, visible-4)", (_, text, escaped) => {
   expect(hasHidden(text)).toBe(true);
   expect(escapeHidden(text)).toBe(escaped);
 });
@@ -111,7 +111,7 @@ test.each([
   ["families", "👨‍👩‍👧‍👦 👩🏻‍❤️‍💋‍👨🏿 👩🏿‍🚀 🕵🏽‍♂️"],
   ["flags", "🇩🇪 🇯🇵 🏳️‍🌈 🏴‍☠️"],
   ["keycaps, selectors and skin", "1️⃣ #️⃣ ❤️ ❤︎ ⚠️ 👍🏽"],
-])("%s is shown as it is, and can be edited", (_, text) => {
+])("%s is shown as it is, and can be edited (visible-2, visible-3)", (_, text) => {
   expect(escapeHidden(text)).toBe(text);
   expect(shown(text)).toBe(text);
   expect(oneLine(text, 1_000)).toBe(text);
