@@ -5,6 +5,7 @@ import { defineConfig } from "vitest/config";
 
 /** Folders and files whose tests start processes or servers, or take long. */
 const WHOLE = [
+  "attacks",
   "cases",
   "cli",
   "cost",
