@@ -27,7 +27,8 @@ export async function configOf(
 /** The same, with the findings told on stderr. */
 export async function notedConfig(context: Context, options: ConfigOptions): Promise<Config> {
   const { config, findings } = await configOf(context, options);
-  for (const finding of [...findings, ...hostFindings(config)]) context.note(`warning: ${oneLine(finding.message, 1_000)}`);
+  for (const finding of [...findings, ...hostFindings(config)])
+    context.note(`warning: ${oneLine(finding.message, 1_000)}`);
   return config;
 }
 

@@ -6,7 +6,15 @@ import { type Loaded, readConfig, resolveConfig } from "../adapters/config/load.
 import { readLock } from "../adapters/config/lock.js";
 import { mustHaveFolder, workingFolder } from "../adapters/process/working-folder.js";
 import type { LocalTool } from "../catalog/index.js";
-import { BUILT_INS, type Config, type Finding, type JsonObject, LOCAL, type Lock, ToolgateError } from "../contracts/index.js";
+import {
+  BUILT_INS,
+  type Config,
+  type Finding,
+  type JsonObject,
+  LOCAL,
+  type Lock,
+  ToolgateError,
+} from "../contracts/index.js";
 import { type Policy, type Settings, unfitRules } from "../policy/index.js";
 import type { ToolgateOptions } from "./options.js";
 import { withKeptSecret } from "./secret.js";

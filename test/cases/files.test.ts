@@ -104,7 +104,16 @@ test("below a folder that is named, also a new file's name is judged by its text
 // Hard links show no link to resolve, pipes and devices block or never end, and proc gives other roots.
 describe("devices, pipes, other roots, addresses", () => {
   const elsewhere = ["/dev/zero", "/proc/self/environ"];
-  const odd = ["/dev/fd/0", "/proc/self/root/etc/passwd", "file:/etc/passwd", "file:///etc/passwd", "file://localhost/etc/passwd", "~", "~/x", "~root/x"];
+  const odd = [
+    "/dev/fd/0",
+    "/proc/self/root/etc/passwd",
+    "file:/etc/passwd",
+    "file:///etc/passwd",
+    "file://localhost/etc/passwd",
+    "~",
+    "~/x",
+    "~root/x",
+  ];
 
   test("no rule for a folder covers them", async () => {
     const allow = [

@@ -15,8 +15,8 @@ test("`check` warns of two servers that look alike, and of a name of two scripts
     mcpServers: { docs: server, dоcs: server, mаil: server, web: server },
   });
   expect(
-    examine({ config, findings: [] }, { env: {} }).findings
-      .filter(({ code }) => code === "look_alike")
+    examine({ config, findings: [] }, { env: {} })
+      .findings.filter(({ code }) => code === "look_alike")
       .map(({ level, message }) => [level, message]),
   ).toEqual([
     ["warning", "server `docs` has a name that looks like that of server `dоcs`; give it another one"],
