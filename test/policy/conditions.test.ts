@@ -26,7 +26,7 @@ const NO = ["ask", "allow"];
 const ODD = ["ask", "deny"];
 
 // Rules on amounts never matched, and a deny by amount denied every amount.
-describe("numbers", () => {
+describe("numbers, and what is none (condition-1)", () => {
   test.each([
     ["amount:<=100", 100, YES],
     ["amount:<=100", 99.5, YES],
@@ -103,7 +103,7 @@ describe("words and yes or no", () => {
 });
 
 // Many tools take one path or a list of them, and the list was judged as no path.
-describe("lists", () => {
+describe("lists (condition-2)", () => {
   test.each([
     [["out/a", "out/b"], YES],
     [["out/a"], YES],
@@ -129,7 +129,7 @@ describe("lists", () => {
 });
 
 // `//` made a value that no rule could cover, so that no rule for an address could be written.
-describe("addresses", () => {
+describe("addresses (url-1, url-2)", () => {
   const ACME = "url:https://*.acme.com/**";
 
   test.each([

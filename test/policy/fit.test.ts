@@ -94,7 +94,12 @@ describe("a deny that cannot be tested withholds the tool (fit-1)", () => {
   });
 
   test("a glob names no built-in (policy-6)", () => {
-    const offered = { alias: "connect_server", server: "local", tool: "connect_server", inputSchema: {} };
+    const offered = {
+      alias: "connect_server",
+      server: "local",
+      tool: "connect_server",
+      inputSchema: { properties: {} },
+    };
     expect(withheldByDeny(policyOf({ deny: ["*(a:x)"] }), offered)).toBeUndefined();
     expect(withheldByDeny(policyOf({ deny: ["connect_server(a:x)"] }), offered)).toContain("it has no parameter `a`");
   });
