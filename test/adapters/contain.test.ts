@@ -203,21 +203,21 @@ describe("what the SDK is handed (observe-5)", () => {
     ]);
   });
 
-  test("a call whose answer is too deep has an answer without a result; an error loses only its data (pending-request-2)", async () => {
-    for (const [body, response] of [
-      [{ result: { content: [], structuredContent: JSON.parse(nested(510)) } }, undefined],
-      [{ result: { content: [], structuredContent: JSON.parse(nested(511)) } }, { result: undefined }],
-      [{ result: JSON.parse(nested(90_000)) }, { result: undefined }],
-      [{ error: { code: 5, message: "no", data: JSON.parse(nested(90_000)) } }, { error: { code: 5, message: "no" } }],
-    ] as const) {
+  // A result of ten thousand levels is an answer like another: it is cut where it is shown, and a write that it answers is done.
+  test("a call's answer is kept as it came, however deep it is, and the SDK is handed an empty one (pending-request-2)", async () => {
+    for (const body of [
+      { result: { content: [], structuredContent: JSON.parse(nested(511)) } },
+      { result: JSON.parse(nested(90_000)) },
+      { error: { code: 5, message: "no", data: JSON.parse(nested(90_000)) } },
+    ]) {
       const { transport, observer, receive, handed } = observed();
       const pending = new PendingRequest(1_000_000, () => true);
       await observer.run(pending, () => transport.send(ask(1)));
       receive({ jsonrpc: "2.0", id: 1, ...body });
-      const { how, response: seen, detail } = facts(pending);
-      expect([how, seen]).toEqual(["response", response ?? body]);
-      expect(detail).toBe(response === undefined ? undefined : "the answer is nested deeper than 512 levels");
-      expect(handed).toHaveLength(1);
+      const { how, response } = facts(pending);
+      expect(how).toBe("response");
+      expect(response).toHaveProperty(Object.keys(body)[0] as string, Object.values(body)[0]);
+      expect(handed).toEqual([{ jsonrpc: "2.0", id: 1, result: { resultType: "complete", content: [], tools: [] } }]);
     }
   });
 

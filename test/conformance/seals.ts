@@ -36,8 +36,9 @@ export function withoutSeals(ledger: Ledger): Ledger {
   return new Proxy(ledger, {
     get: (target, name: keyof Ledger) => {
       const method = target[name] as (...args: unknown[]) => Promise<unknown>;
-      // `look` and `standing` hold maps, and their rows are not compared. A ledger is no promise: it has no `then`.
-      if (typeof method !== "function" || name === "look" || name === "standing") return method;
+      // `look` and `standing` hold maps, and their rows are not compared. A snapshot is kept as it was given, whatever it
+      // holds. A ledger is no promise: it has no `then`.
+      if (typeof method !== "function" || ["look", "snapshot", "standing"].includes(name)) return method;
       return async (...args: unknown[]) => plain(await method(...args));
     },
   });

@@ -118,7 +118,7 @@ describe("between the question and the send", () => {
     expect(effects()).toEqual([]);
   });
 
-  test("in another process, which is told otherwise, what was asked waits and what was denied stays denied (batch-4, approval-node-6)", async () => {
+  test("in another process, which is told otherwise, what was asked waits and what was denied stays denied (batch-5, approval-node-6)", async () => {
     b.onDisk();
     const calls = [call("act", "a", "c1"), call("act", "b", "c2")];
     const first = await start(async ({ arguments: { text } }) => (text === "a" ? "ask" : "deny"), calls);

@@ -154,19 +154,18 @@ describe("without a lock: beside the first complete list (batch-4)", () => {
 
   test("a list that fails at its second page is no first list", async () => {
     b.onDisk();
-    const lists = [
-      { pages: [{ tools: [tool("look")], nextCursor: "2" }, { error: { code: -32000, message: "later" } }] },
-      { pages: [{ tools: [tool("look"), tool("wipe")] }], afterListings: 1 },
-    ];
-    const agent = await b.start({
-      config: {
-        mcpServers: { shop: b.server("hostile", { HOSTILE: JSON.stringify({ lists }) }) },
-        permissions: BY_GLOB,
-      },
-      steps: [DONE, call("wipe"), DONE],
-    });
-    await agent.ask("hi");
-    expect((await agent.ask("go")).report.status).toBe("done");
+    const broken = { pages: [{ tools: [tool("look")], nextCursor: "2" }, { error: { code: -32000, message: "later" } }] };
+    const whole = { pages: [{ tools: [tool("look"), tool("wipe")] }] };
+    const start = (hostile: object, steps: readonly object[]) =>
+      b.start({
+        config: { mcpServers: { shop: b.server("hostile", { HOSTILE: JSON.stringify(hostile) }) }, permissions: BY_GLOB },
+        steps: steps as never,
+      });
+    const first = await start(broken, [DONE]);
+    await first.ask("hi");
+    await first.toolgate.close();
+    const second = await start(whole, [DONE, call("wipe"), DONE]);
+    expect((await second.ask("go")).report.status).toBe("done");
     expect(effects()).toEqual(["wipe"]);
   });
 

@@ -35,7 +35,7 @@ test("a tool that names a secret, in its name or a property's, is withheld; its 
 });
 
 // A deny by a parameter that the server renamed denied every call, and the model tried again and again.
-test("a deny that a tool cannot be tested by withholds it by name; the run goes on, also under `refuse` (assemble-3)", async () => {
+test("a deny that a tool cannot be tested by withholds it by name; the run goes on, also under `refuse` (assemble-4)", async () => {
   const tools = [
     { name: "pay", inputSchema: { type: "object", properties: { sum: { type: "number" } } } },
     { name: "refund", inputSchema: { type: "object", properties: { amount: { type: "string" } } } },

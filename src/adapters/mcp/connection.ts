@@ -73,8 +73,7 @@ export class McpConnection implements ServerConnection {
     }
     const cancellable = new AbortController().signal; // a list is a read: it may be cancelled at its deadline
     const { evidence } = this.#send(
-      // A tool that is nested too deeply is withheld by itself: the rest of the list stands.
-      new PendingRequest(maxBytes, () => true, Number.POSITIVE_INFINITY),
+      new PendingRequest(maxBytes, () => true),
       (signal) =>
         this.#parts.client.request({ method: "tools/list", params: cursor === undefined ? {} : { cursor } }, ANYTHING, {
           timeout: LONGEST_MS,

@@ -5,12 +5,12 @@
 // answer is still seen. When nobody listens for the answer any more, its body is not kept.
 //
 //   pending-request-1. The first end counts: a second answer, or a close after the answer, changes nothing.
-//   pending-request-2. A body above `maxBytes` is measured and dropped, never kept. So is one that is nested deeper than
-//                      `maxLevels`: it is an answer without a result.
+//   pending-request-2. A body above `maxBytes` is measured and dropped, never kept. However deep a body is nested, it is kept
+//                      as it came: whoever reads it goes no deeper than its own bounds.
 
 import { isObject } from "../../contracts/index.js";
 import type { CallEvidence, RawResponse } from "../../contracts/mcp-port.js";
-import { deeperThan, jsonBytes, MAX_LEVELS } from "./measure.js";
+import { jsonBytes } from "./measure.js";
 
 export type PendingEnd = "response" | "closed" | "error";
 
@@ -38,7 +38,6 @@ export class NothingSent extends Error {
 
 export class PendingRequest {
   readonly maxBytes: number;
-  readonly #maxLevels: number;
   readonly #maySend: () => boolean;
   /** The id under which it was sent. */
   id: unknown;
@@ -61,9 +60,8 @@ export class PendingRequest {
   #details: string[] = [];
   #resolveEnded: () => void = () => {};
 
-  constructor(maxBytes: number, maySend: () => boolean, maxLevels = MAX_LEVELS) {
+  constructor(maxBytes: number, maySend: () => boolean) {
     this.maxBytes = maxBytes;
-    this.#maxLevels = maxLevels;
     this.#maySend = maySend;
     this.ended = new Promise((resolve) => {
       this.#resolveEnded = resolve;
@@ -86,18 +84,9 @@ export class PendingRequest {
     const bytes = jsonBytes("error" in response ? response.error : response.result);
     if (bytes > this.maxBytes)
       this.#tooLarge = true; // pending-request-2
-    else if (this.listening) this.#response = this.#shallow(response);
+    else if (this.listening) this.#response = response;
     this.#bytes = bytes;
     this.#finish("response");
-  }
-
-  /** Deep data of an error is left out: the error says what it says without it. (pending-request-2) */
-  #shallow(response: RawResponse): RawResponse {
-    if (!deeperThan(this.#maxLevels, response)) return response;
-    this.note(`the answer is nested deeper than ${this.#maxLevels} levels`);
-    if (!("error" in response)) return { result: undefined };
-    const { code, message } = response.error;
-    return { error: { code, message } };
   }
 
   /** An answer that was dropped while it came in. `bytes` is at least what was seen. */
