@@ -7,6 +7,8 @@
 //   listing-7. Nobody's turn waits for a server that failed before. When its pause is over it is tried beside the turn; until
 //              it lists again, its last complete list stands, marked stale. Only a required server that never listed is
 //              waited for, because no turn can go on without it.
+//   listing-8. A connection that worked and is lost while it is listed is no failure of the server: an HTTP session ends so.
+//              It is opened again without a pause.
 
 import type { AssessedTool, ServerListing } from "../catalog/index.js";
 import { type Digest, sha256, type WithheldTool } from "../contracts/index.js";
@@ -114,6 +116,7 @@ export function createListings(deps: ListingsDeps): Listings {
     begun += 1;
     const mine = begun;
     const since = steady();
+    const before = servers.connection(name);
     const connected = await (forCall ? connect(name) : servers.connect(name));
     if (!connected.ok && forCall) return { name, status: "failed", tools: [], problem: connected.problem };
     if (!connected.ok) return failed(name, connected.problem, since);
@@ -124,6 +127,7 @@ export function createListings(deps: ListingsDeps): Listings {
       onGeneration?.(generation);
       return generation;
     });
+    if (!listed.ok && connection === before && connection.closed) return standing(name, listed.problem); // listing-8
     if (!listed.ok) return failed(name, listed.problem, since);
     const { protocol } = connection;
     const tools = await read({ name, protocol }, listed.tools);

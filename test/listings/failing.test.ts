@@ -28,7 +28,8 @@ function world({ required = false } = {}) {
       server.lists += 1;
       return server.onList(cursor, deadlineMs);
     };
-    const connection = { name: "s", protocol: "2025-11-25", closed: false, listPage } as unknown as ServerConnection;
+    const connection = { name: "s", protocol: "2025-11-25", listPage } as unknown as ServerConnection;
+    Object.defineProperty(connection, "closed", { get: () => server.connection !== connection });
     server.connection = connection;
     server.generation += 1;
     return { ok: true, connection };
@@ -208,6 +209,32 @@ describe("a call to a server that failed", () => {
     expect(await at.catalog.verify("s")).toEqual({ ok: false, problem: "page 1 failed: no", connected: true });
     expect((await at.catalog.connect("s")).ok).toBe(true);
     expect(at.server).toMatchObject({ starts: 1, lists: 2 });
+  });
+
+  // An HTTP server that forgot its sessions was refused to the next call, although it answers.
+  it("connects anew without a pause where the connection was lost in a listing (listing-8)", async () => {
+    const at = world();
+    await told(at);
+    at.server.onList = async () => {
+      at.die();
+      return { ok: false, problem: "the session is gone" };
+    };
+    expect(await at.catalog.verify("s")).toMatchObject({ ok: false, connected: false });
+    at.server.onList = async () => page("one");
+    expect(await at.catalog.verify("s")).toMatchObject({ ok: true });
+    expect(await told(at)).toEqual(["connected", "one"]);
+    expect(at.server.starts).toBe(2);
+  });
+
+  it("waits for the pause where it dies in its first list after each start", async () => {
+    const at = world();
+    at.server.onList = async () => {
+      at.die();
+      return { ok: false, problem: "it ended" };
+    };
+    await told(at);
+    for (let calls = 0; calls < 5; calls++) expect((await at.catalog.verify("s")).ok).toBe(false);
+    expect(at.server.starts).toBe(1);
   });
 
   // The person who mended the server and asks for it would be told to wait a minute.
