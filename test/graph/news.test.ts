@@ -154,11 +154,16 @@ describe("without a lock: beside the first complete list (batch-4)", () => {
 
   test("a list that fails at its second page is no first list", async () => {
     b.onDisk();
-    const broken = { pages: [{ tools: [tool("look")], nextCursor: "2" }, { error: { code: -32000, message: "later" } }] };
+    const broken = {
+      pages: [{ tools: [tool("look")], nextCursor: "2" }, { error: { code: -32000, message: "later" } }],
+    };
     const whole = { pages: [{ tools: [tool("look"), tool("wipe")] }] };
     const start = (hostile: object, steps: readonly object[]) =>
       b.start({
-        config: { mcpServers: { shop: b.server("hostile", { HOSTILE: JSON.stringify(hostile) }) }, permissions: BY_GLOB },
+        config: {
+          mcpServers: { shop: b.server("hostile", { HOSTILE: JSON.stringify(hostile) }) },
+          permissions: BY_GLOB,
+        },
         steps: steps as never,
       });
     const first = await start(broken, [DONE]);

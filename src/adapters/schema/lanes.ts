@@ -12,6 +12,7 @@
 //   lane-4. What waits for a schema goes to the slow lane as soon as one of its checks is slow, and is answered as
 //           `suspects.ts` says as soon as one is stopped.
 
+import { contain } from "../process/contain.js";
 import { createFairLine, type FairLine } from "./fair-line.js";
 import { QUICK_MS, type Suspects } from "./suspects.js";
 import { type Answer, askWorker, cpuMs, start, stop, type Thread } from "./worker-thread.js";
@@ -173,13 +174,12 @@ export class Lanes {
     const begun = cpuMs(running.thread);
     let over = false;
     let timer: NodeJS.Timeout | undefined;
-    const tick = () => {
-      setImmediate(() => {
-        if (over) return; // when the process was busy, the answer may have been there
-        if (cpuMs(running.thread) - begun < quickMs) timer = setTimeout(tick, QUICK_MS);
-        else this.#overdue(running);
-      });
-    };
+    const look = contain(() => {
+      if (over) return; // when the process was busy, the answer may have been there
+      if (cpuMs(running.thread) - begun < quickMs) timer = setTimeout(tick, QUICK_MS);
+      else this.#overdue(running);
+    });
+    const tick = contain(() => void setImmediate(look));
     timer = setTimeout(tick, quickMs);
     return () => {
       over = true;
