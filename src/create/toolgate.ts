@@ -142,27 +142,14 @@ function portsOf(
   const steady = steadyMs;
   const ledger = options.ledger ?? stores.ledger;
   const { redact, hide } = openRedactor([...config.secrets, ...config.literalSecrets], [GRANT_START]);
-  const definitions = {
-    redact: createRedactor(config.secrets, [GRANT_START]), // without what the configuration itself says (secrets-4)
-    redactNames: createNameRedactor(config.secrets, [GRANT_START]),
-  };
   const servers = made.openServers(config, { now, redact, lateAnswerMs: config.lateAnswerMs });
-  const injected = (server: string, tool: string) =>
-    Object.keys(toolSettings(settings, { alias: "", server, tool }).inject ?? {});
-  const keptBack = (entry: ToolEntry) => withheldByDeny(policy, entry);
-  const hidden = (server: string, tool: string) => isHidden(settings, { server, tool });
-  const shown = [...builtInTools(config), ...locals];
   const catalog = createCatalog({
     config,
     servers,
     ledger,
-    locals: shown,
-    injected,
-    hidden,
-    keptBack,
-    ...definitions,
     pause,
     steady,
+    ...offered({ config, policy, settings, locals }),
   });
   return {
     config,
@@ -194,6 +181,19 @@ function portsOf(
     hide,
     jsonProblem,
   } satisfies GraphPorts;
+}
+
+/** What of the servers' and the host's tools a model is shown, and in which words. */
+function offered({ config, policy, settings, locals }: Pick<Configured, "config" | "locals" | "policy" | "settings">) {
+  return {
+    locals: [...builtInTools(config), ...locals],
+    injected: (server: string, tool: string) =>
+      Object.keys(toolSettings(settings, { alias: "", server, tool }).inject ?? {}),
+    hidden: (server: string, tool: string) => isHidden(settings, { server, tool }),
+    keptBack: (entry: ToolEntry) => withheldByDeny(policy, entry),
+    redact: createRedactor(config.secrets, [GRANT_START]), // without what the configuration itself says (secrets-4)
+    redactNames: createNameRedactor(config.secrets, [GRANT_START]),
+  };
 }
 
 /** The host's `decide` with its deadline. What it says is text for people and models: secrets are taken out. */

@@ -13,7 +13,7 @@
 import type { AssessedTool, ServerListing } from "../catalog/index.js";
 import { type Digest, sha256, type WithheldTool } from "../contracts/index.js";
 import type { ConnectResult, Servers } from "../contracts/mcp-port.js";
-import { createPauses } from "./pauses.js";
+import { createPauses, type Pauses } from "./pauses.js";
 import { createSharing } from "./sharing.js";
 import { createToolReader, type ReadTool, type ToolReaderDeps } from "./tool-reader.js";
 import { createVerify, type Verify } from "./verify.js";
@@ -70,102 +70,141 @@ interface Try {
 
 export function createListings(deps: ListingsDeps): Listings {
   const { servers, steady } = deps;
-  const held = new Map<string, Held>();
-  const read = createToolReader(deps);
-  const pauses = createPauses(steady);
-  const down = new Map<string, ServerListing>();
-  const withinMs = servers.connectTimeoutMs ?? LIST_WITHIN_MS;
-  let begun = 0;
+  const kept = new KeptListings(deps);
+  const shared = createSharing(servers, (name, onGeneration) => kept.list(name, { onGeneration }));
+  const verifying = createVerify({
+    list: (name, until) => kept.list(name, { until, forCall: true }),
+    isDue: (name) => kept.isDue(name),
+    digests: (name) => kept.last(name)?.digests,
+    isConnected: (name) => servers.connection(name) !== undefined,
+    steady,
+    withinMs: kept.withinMs,
+  });
+  return {
+    ...verifying,
+    list: (name) => kept.list(name),
+    connect: (name) => kept.connect(name),
+    isDue: (name) => kept.isDue(name),
+    isWorthListing(name) {
+      if (!kept.isDue(name)) return false;
+      return kept.problem(name) === undefined || (kept.waitMs(name) === 0 && !shared.isRunning(name));
+    },
+    last: (name) => kept.last(name),
+    async current(name, required = false) {
+      if (!kept.isDue(name)) return kept.last(name)?.listing ?? shared.list(name);
+      const problem = kept.problem(name);
+      if (problem === undefined) return shared.list(name);
+      const listed = kept.waitMs(name) === 0 ? shared.list(name) : undefined; // listing-7
+      return (required && kept.last(name) === undefined ? listed : undefined) ?? kept.standing(name, problem);
+    },
+  };
+}
+
+/** The last complete list of each server, and what stands of one that cannot be listed now. */
+class KeptListings {
+  readonly withinMs: number;
+  readonly #deps: ListingsDeps;
+  readonly #read: ReturnType<typeof createToolReader>;
+  readonly #pauses: Pauses;
+  readonly #held = new Map<string, Held>();
+  readonly #down = new Map<string, ServerListing>();
+  #begun = 0;
+
+  constructor(deps: ListingsDeps) {
+    this.#deps = deps;
+    this.#read = createToolReader(deps);
+    this.#pauses = createPauses(deps.steady);
+    this.withinMs = deps.servers.connectTimeoutMs ?? LIST_WITHIN_MS;
+  }
+
+  last(name: string): Held | undefined {
+    return this.#held.get(name);
+  }
+
+  /** Why it failed last; undefined when it did not fail since its last complete list. */
+  problem(name: string): string | undefined {
+    return this.#pauses.problem(name);
+  }
+
+  /** Milliseconds until a server that failed may be tried again. */
+  waitMs(name: string): number {
+    return this.#pauses.waitMs(name);
+  }
+
+  isDue(name: string): boolean {
+    const { servers } = this.#deps;
+    const last = this.#held.get(name);
+    return last === undefined || servers.connection(name) === undefined || last.generation !== servers.generation(name);
+  }
 
   /** What stands of a server that could not be listed; the same object while nothing changes. (listing-1) */
-  function standing(name: string, problem: string): ServerListing {
-    const last = held.get(name)?.listing;
-    const before = down.get(name);
+  standing(name: string, problem: string): ServerListing {
+    const last = this.#held.get(name)?.listing;
+    const before = this.#down.get(name);
     if (before !== undefined && before.problem === problem && before.assessed === last?.assessed) return before;
     const now: ServerListing = last
       ? { ...last, status: "stale", problem }
       : { name, status: "failed", tools: [], problem };
-    down.set(name, now);
+    this.#down.set(name, now);
     return now;
   }
 
-  function failed(name: string, problem: string, since: number): ServerListing {
-    pauses.failed(name, problem, since);
-    return standing(name, problem);
-  }
-
-  function isDue(name: string): boolean {
-    const last = held.get(name);
-    const connection = servers.connection(name);
-    return last === undefined || connection === undefined || last.generation !== servers.generation(name);
-  }
-
-  async function connect(name: string): Promise<ConnectResult> {
-    const waitMs = pauses.waitMs(name);
+  /** Connects a server for a call. One that failed a moment ago is left alone. */
+  async connect(name: string): Promise<ConnectResult> {
+    const { servers, steady } = this.#deps;
+    const waitMs = this.waitMs(name);
     if (waitMs > 0 && servers.connection(name) === undefined) {
       const again = `it is tried again in ${Math.ceil(waitMs / 1_000)} s`;
-      return { ok: false, problem: `${pauses.problem(name) ?? "it failed"}; ${again}` };
+      return { ok: false, problem: `${this.problem(name) ?? "it failed"}; ${again}` };
     }
     const since = steady();
     const connected = await servers.connect(name);
-    if (!connected.ok) pauses.failed(name, connected.problem, since);
+    if (!connected.ok) this.#pauses.failed(name, connected.problem, since);
     return connected;
   }
 
-  async function list(name: string, { onGeneration, forCall = false, until }: Try = {}): Promise<ServerListing> {
-    begun += 1;
-    const mine = begun;
+  async list(name: string, { onGeneration, forCall = false, until }: Try = {}): Promise<ServerListing> {
+    const { servers, steady } = this.#deps;
+    this.#begun += 1;
+    const begun = this.#begun;
     const since = steady();
     const before = servers.connection(name);
-    const connected = await (forCall ? connect(name) : servers.connect(name));
+    const connected = await (forCall ? this.connect(name) : servers.connect(name));
     if (!connected.ok && forCall) return { name, status: "failed", tools: [], problem: connected.problem };
-    if (!connected.ok) return failed(name, connected.problem, since);
+    if (!connected.ok) return this.#failed(name, connected.problem, since);
     const { connection } = connected;
-    const time = { until: until ?? since + withinMs, withinMs }; // listing-6
-    const { listed, generation: walkedAt } = await walk(deps, connection, time, () => {
-      const generation = servers.generation(name); // before the listing: a change during it makes it due again
-      onGeneration?.(generation);
-      return generation;
+    const time = { until: until ?? since + this.withinMs, withinMs: this.withinMs }; // listing-6
+    const { listed, generation } = await walk(this.#deps, connection, time, () => {
+      const now = servers.generation(name); // before the listing: a change during it makes it due again
+      onGeneration?.(now);
+      return now;
     });
-    if (!listed.ok && connection === before && connection.closed) return standing(name, listed.problem); // listing-8
-    if (!listed.ok) return failed(name, listed.problem, since);
+    if (!listed.ok && connection === before && connection.closed) return this.standing(name, listed.problem); // listing-8
+    if (!listed.ok) return this.#failed(name, listed.problem, since);
     const { protocol } = connection;
-    const tools = await read({ name, protocol }, listed.tools);
-    pauses.listed(name);
-    const last = held.get(name);
-    if (last !== undefined && last.begun > mine) return last.listing; // listing-1
+    return this.#keep(name, protocol, await this.#read({ name, protocol }, listed.tools), { begun, generation });
+  }
+
+  #failed(name: string, problem: string, since: number): ServerListing {
+    this.#pauses.failed(name, problem, since);
+    return this.standing(name, problem);
+  }
+
+  #keep(
+    name: string,
+    protocol: string,
+    tools: readonly ReadTool[],
+    at: Pick<Held, "begun" | "generation">,
+  ): ServerListing {
+    this.#pauses.listed(name);
+    const last = this.#held.get(name);
+    if (last !== undefined && last.begun > at.begun) return last.listing; // listing-1
     const raw = rawOf(tools);
     const same = last !== undefined && raw !== undefined && last.raw === raw && last.listing.protocol === protocol;
     const now = same ? last : { raw, ...listingOf(name, protocol, tools) }; // listing-3
-    held.set(name, { ...now, begun: mine, generation: walkedAt });
+    this.#held.set(name, { ...now, ...at });
     return now.listing;
   }
-
-  const shared = createSharing(servers, (name, onGeneration) => list(name, { onGeneration }));
-  const verifying = createVerify({
-    list: (name, until) => list(name, { until, forCall: true }),
-    isDue,
-    digests: (name) => held.get(name)?.digests,
-    isConnected: (name) => servers.connection(name) !== undefined,
-    steady,
-    withinMs,
-  });
-  return {
-    ...verifying,
-    list: (name) => list(name),
-    connect,
-    isDue,
-    isWorthListing: (name) =>
-      isDue(name) && (pauses.problem(name) === undefined || (pauses.waitMs(name) === 0 && !shared.isRunning(name))),
-    last: (name) => held.get(name),
-    current: async (name, required = false) => {
-      if (!isDue(name)) return held.get(name)?.listing ?? shared.list(name);
-      const problem = pauses.problem(name);
-      if (problem === undefined) return shared.list(name);
-      const listed = pauses.waitMs(name) === 0 ? shared.list(name) : undefined; // listing-7
-      return (required && !held.has(name) ? listed : undefined) ?? standing(name, problem);
-    },
-  };
 }
 
 function listingOf(
