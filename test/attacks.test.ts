@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest";
 import { nameOf } from "./attacks/attack.js";
 import { ATTACKS, strike } from "./attacks/run.js";
 
-const SEEDS = [1, 2, 3];
+const SEEDS = [1, 2];
 const TIME = 120_000;
 
 describe("an attack", () => {
@@ -23,8 +23,9 @@ describe("an attack", () => {
     "%s gets through where its wall is missing",
     { timeout: TIME },
     async (_, attack) => {
-      const through = [];
-      for (const seed of [1, 2, 3, 4, 5]) through.push(...(await strike(attack, seed, false)));
+      const through: string[] = [];
+      for (let seed = 1; seed <= 5 && through.length === 0; seed += 1)
+        through.push(...(await strike(attack, seed, false)));
       expect(through).not.toEqual([]);
     },
   );

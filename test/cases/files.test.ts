@@ -34,7 +34,7 @@ interface Judged {
 
 /** One message with a write for each path, under these rules; whoever is asked says no. */
 async function judged(permissions: object, paths: readonly string[]): Promise<Judged> {
-  const calls = paths.map((path) => ({ name: "mcp__hostile__act", args: { path }, id: path }));
+  const calls = paths.map((path) => ({ name: "mcp__hostile__act", args: { path }, id: JSON.stringify(path) }));
   const tools = [{ name: "act", inputSchema: { type: "object" } }];
   const limits = { calls: 100, writes: 100 };
   const agent = await startHostile(
@@ -46,10 +46,10 @@ async function judged(permissions: object, paths: readonly string[]): Promise<Ju
   const actions = (turn.interrupt?.["actionRequests"] ?? []) as { toolCallId: string; description: string }[];
   const no = Object.fromEntries(turn.report.approvals.map((one) => [one.approvalId, { type: "reject" }]));
   const { report } = actions.length > 0 ? await agent.resume({ decisions: no }) : turn;
-  const decisions = Object.fromEntries(report.operations.map((one) => [one.callId, one.decision]));
+  const decisions = Object.fromEntries(report.operations.map((one) => [JSON.parse(one.callId), one.decision]));
   return {
     decisions,
-    descriptions: Object.fromEntries(actions.map((one) => [one.toolCallId, one.description])),
+    descriptions: Object.fromEntries(actions.map((one) => [JSON.parse(one.toolCallId), one.description])),
     sent: b.log("effect").map((event) => (event.arguments as { path: string }).path),
   };
 }

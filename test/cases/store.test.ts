@@ -373,7 +373,7 @@ describe("what a saver does with a filter", () => {
       }))
         found.push(one);
     } catch (error) {
-      expect((error as { code?: string }).code).toBe("SQLITE_ERROR"); // no path at all
+      expect((error as { code?: string }).code).toBe("store_failed"); // no path at all
     }
     return found;
   };

@@ -1,6 +1,6 @@
 // The files of a store under a host that runs: deleted, replaced, or with a log that a reader lets grow.
 
-import { copyFileSync, mkdirSync, mkdtempSync, renameSync, rmSync, statSync } from "node:fs";
+import { copyFileSync, mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";

@@ -1,7 +1,7 @@
 // G11: values a host configured as secrets come back from servers in every way we can think of, and arrive nowhere:
 // not in a model request, a message, a checkpoint, an event, an error, the ledger, or a byte of the store.
 
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { tool } from "@langchain/core/tools";
 import { Command } from "@langchain/langgraph";
@@ -116,9 +116,9 @@ async function places(agent: Agent, seen: readonly unknown[]): Promise<Record<st
     questions: JSON.stringify([await ledger.requests(), await ledger.unknowns()]),
   };
   const store = join(b.folder(), "store");
-  const files = readdirSync(store).map(
-    (name) => [`the file ${name}`, readFileSync(join(store, name), "utf8")] as const,
-  );
+  const files = readdirSync(store, { recursive: true, encoding: "utf8" })
+    .filter((name) => statSync(join(store, name)).isFile())
+    .map((name) => [`the file ${name}`, readFileSync(join(store, name), "utf8")] as const);
   return { ...texts, ...Object.fromEntries(files) };
 }
 

@@ -64,7 +64,7 @@ export const MUTANTS: readonly Mutant[] = [
       },
       {
         file: "src/execution/call.ts",
-        find: '  const call = dispatch.send(terms.effect === "read" ? run.signal : undefined, maySend); // call-order-2',
+        find: "  const call = dispatch.send(signal, maySend); // call-order-2",
         put: "  const call = early; //",
       },
     ],
