@@ -4,14 +4,14 @@
 //               particular, in the configuration's scope: an error, a promise, an object that names no scope.
 //   identity-2. A scope that was named and cannot be used is no other scope: the run is refused.
 
-import { checkedScope } from "../contracts/index.js";
+import { checkedScope, replaceHidden } from "../contracts/index.js";
 
 /** Nobody in particular. */
 export const UNAUTHENTICATED = "unauthenticated";
 
-/** Whoever a host names, as somebody: text with something in it. Everything else, a promise too, is nobody in particular. */
+/** Whoever a host names, as somebody: text with something to be seen in it. Everything else, a promise too, is nobody in particular. */
 export function identified(who: unknown): string {
-  return typeof who === "string" && who.trim() !== "" ? who : UNAUTHENTICATED;
+  return typeof who === "string" && replaceHidden(who, () => "").trim() !== "" ? who : UNAUTHENTICATED;
 }
 
 /** Who answers in a run, and whose records it sees. */

@@ -1,7 +1,7 @@
 // What the tests of real failures share: a hostile server as a process, a model that calls what its user names, and a look at
 // everything that a call leaves: the server's log, the tool message, the ledger row, the stored body, the next turn.
 
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync, inflateSync } from "node:zlib";
 import Database from "better-sqlite3";
@@ -129,7 +129,8 @@ export async function goesOn(b: Bench, agent: Agent, again: () => Promise<Agent>
 /** Every text in a store's folder, by file, and by column for a database: blobs are unpacked first. */
 export function storedTexts(folder: string): Record<string, string> {
   const texts: Record<string, string> = {};
-  for (const name of readdirSync(folder)) {
+  for (const name of readdirSync(folder, { recursive: true, encoding: "utf8" })) {
+    if (!statSync(join(folder, name)).isFile()) continue;
     const bytes = readFileSync(join(folder, name));
     texts[name] = bytes.toString("utf8");
     if (bytes.subarray(0, 6).toString() !== "SQLite") continue;

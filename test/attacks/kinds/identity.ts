@@ -33,7 +33,7 @@ function claims(random: Random): object {
     ]);
   const some = () => Object.fromEntries(Array.from({ length: 1 + random.int(3) }, () => [random.pick(NAMES), who()]));
   return {
-    configurable: { user: BOSS, ...some(), headers: some(), langgraph_request: { user: who() } },
+    configurable: { ...some(), headers: some(), langgraph_request: { user: who() }, user: BOSS },
     ...(random.chance(0.5) ? { context: some() } : {}),
     ...(random.chance(0.5) ? { metadata: some() } : {}),
     ...(random.chance(0.5) ? { serverInfo: { user: who() }, headers: some() } : {}),

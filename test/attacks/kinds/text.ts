@@ -42,7 +42,7 @@ function parts(random: Random, world: World) {
     name: "pay",
     title: laced(random),
     description,
-    inputSchema: { type: "object", properties: { note: { type: "string", description: laced(random) } } },
+    inputSchema: { type: "object", properties: { note: { type: "string", description: laced(random, SENT) } } },
   };
   const said = `{"jsonrpc":"2.0","id":"$ID","error":{"code":-32603,"message":${JSON.stringify(laced(random))}}}`;
   const config = {
