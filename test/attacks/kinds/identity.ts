@@ -60,12 +60,14 @@ const ran = (world: World) => world.effects("pay").map(() => "a write ran under 
 
 async function inRun(random: Random, world: World, wall: boolean): Promise<readonly string[]> {
   const { toolgate, id } = await asked(world, wall);
-  const yes = { type: "approve", ...(random.chance(0.5) ? { approver: BOSS, by: BOSS, identity: BOSS } : {}) };
+  const names = { approver: BOSS, by: BOSS, identity: BOSS };
+  // An answer that names an approver is refused as no answer; most of them therefore name none.
+  const yes = { type: "approve", ...(random.chance(0.2) ? names : {}) };
   const resume = random.pick<unknown>([
     { decisions: { [id]: yes } },
-    { decisions: { [id]: yes }, approver: BOSS, identity: { id: BOSS } },
+    { decisions: { [id]: yes }, ...(random.chance(0.2) ? names : {}) },
     { decisions: [{ approvalId: id, ...yes }] },
-    { decisions: { [id]: { type: "edit", editedAction: { name: "mcp__till__pay", args: { n: 2 } }, approver: BOSS } } },
+    { decisions: { [id]: { type: "edit", editedAction: { name: "mcp__till__pay", args: { n: 2 } } } } },
   ]);
   await go(toolgate, new Command({ resume }), claims(random)).catch(() => undefined);
   return ran(world);
