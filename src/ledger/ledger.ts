@@ -16,7 +16,7 @@ import {
 import { begin, claim } from "./claim.js";
 import { advance, later, type Moment } from "./clock.js";
 import { bury } from "./forget.js";
-import type { Ledger, LedgerDeps, LookPlan, Mark, Marked } from "./port.js";
+import type { Ledger, LedgerDeps, LookPlan, Mark, Marked, Survives } from "./port.js";
 import { propose } from "./propose.js";
 import { answer, ask, asked, openRequests } from "./question.js";
 import * as readSets from "./read-set.js";
@@ -24,7 +24,7 @@ import { sealing } from "./sealing.js";
 import { NO_HEAD, type Sealer, sealerOf } from "./seals.js";
 import { readBack, refuse, resolve, settle, settleLate, unknowns } from "./settle.js";
 import { look, standing } from "./standing.js";
-import { OutsideReadSet, type ReadSet, type Store, type Survives, type Tables } from "./tables.js";
+import { OutsideReadSet, type ReadSet, type Store, type Tables } from "./tables.js";
 import { adopt, enter, leave, scopeOf } from "./thread.js";
 import { asAsked, sweepRows, type Transaction } from "./transaction.js";
 import { leaseOf } from "./transitions.js";
@@ -121,10 +121,10 @@ function proposalMethods({
   write,
 }: Transactions): Methods<"putSnapshot" | "snapshot" | "propose" | "proposal" | "modelRequests"> {
   return {
-    putSnapshot: async (snapshot) => {
+    putSnapshot: async (snapshot, survives = "power-loss") => {
       const known = await read(readSets.snapshot(snapshot.id), ({ tables }) => tables.hasSnapshot(snapshot.id));
       if (known) return; // the usual case writes nothing
-      await write("power-loss", readSets.nothing, ({ tables }) => tables.addSnapshot(snapshot));
+      await write(survives, readSets.nothing, ({ tables }) => tables.addSnapshot(snapshot));
     },
     snapshot: (id) => read(readSets.snapshot(id), ({ tables }) => tables.snapshot(id)),
     propose: (record, run) => {

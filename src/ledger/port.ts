@@ -14,7 +14,7 @@
 //   ledger-7. When a method that writes has returned, what it wrote survives SIGKILL. What `begin`, `settle`, `settleLate`,
 //             `answer`, `ask`, `resolve`, `readBack`, `refuse`, `sweep`, `unknowns` and `leave` wrote, and everything written
 //             before it, also survives a loss of power. Where checkpoints are kept in another place than the ledger, so does
-//             what they name: `putSnapshot` always, and `propose` where it is told of no run or the store is told so.
+//             what they name: `putSnapshot`, unless it is told that a kill is enough, and `propose` where it is told of no run or the store is told so.
 //   ledger-8. A thread is held by one run at a time. While it is, no other run proposes, asks, claims, begins or refuses in it.
 //   ledger-9. A thread is of the scope whose run first took it, and of no other ever after. A key that names a scope is that
 //             scope's.
@@ -277,9 +277,20 @@ export type AcceptResult =
   | { readonly kind: "busy"; readonly owner: Owner }
   | { readonly kind: "not_found" };
 
+/**
+ * What a transaction outlives as soon as it is acknowledged. A transaction that survives a loss of power makes every
+ * earlier one of its store survive it, too; so it is needed only where something outside acts on what was stored:
+ * a send, or an answer that was acknowledged.
+ */
+export type Survives = "kill" | "power-loss";
+
 export interface Ledger {
-  /** Stores a body under its id; the first one stays. A thread that is forgotten takes only what a model was shown with it. */
-  putSnapshot(snapshot: SnapshotBody): Promise<void>;
+  /**
+   * Stores a body under its id; the first one stays. A thread that is forgotten takes only what a model was shown with it.
+   * `survives`: "kill" is for what no checkpoint names; it then survives a loss of power with whatever is stored after it.
+   * @default "power-loss"
+   */
+  putSnapshot(snapshot: SnapshotBody, survives?: Survives): Promise<void>;
   /** What is stored under an id. Whoever asks looks whether it is what they asked for. */
   snapshot(id: Digest): Promise<SnapshotBody | undefined>;
 

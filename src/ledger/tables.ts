@@ -19,7 +19,7 @@ import type {
   Verdict,
 } from "../contracts/index.js";
 import type { Moment } from "./clock.js";
-import type { ModelRequestRecord } from "./port.js";
+import type { ModelRequestRecord, Survives } from "./port.js";
 
 /**
  * What a rule may look at, named before it runs: a store that is far away loads it in one go. Looking at anything else is a
@@ -63,13 +63,6 @@ export interface ReadSet {
 
 /** A rule of the ledger: what it reads and changes is one transaction. **Contract:** pure but for the tables. */
 export type Rule<T> = (tables: Tables) => T;
-
-/**
- * What a transaction outlives as soon as it is acknowledged. A transaction that survives a loss of power makes every
- * earlier one of its store survive it, too; so it is needed only where something outside acts on what was stored:
- * a send, or an answer that was acknowledged.
- */
-export type Survives = "kill" | "power-loss";
 
 /** Thrown where a rule looks at what its read-set does not name: it would read as "there is none". */
 export class OutsideReadSet extends TypeError {

@@ -7,6 +7,7 @@
 
 import { differenceOf, knownTool } from "../catalog/index.js";
 import { type KnownTool, LOCAL, type Lock, type News, oneLine, type ToolEntry } from "../contracts/index.js";
+import type { Survives } from "../ledger/port.js";
 import { createFirstLists, type FirstListDeps } from "./first-lists.js";
 
 export interface AcceptedDeps extends FirstListDeps {
@@ -18,8 +19,11 @@ export interface AcceptedDeps extends FirstListDeps {
 export interface Accepted {
   /** What is new of a tool; undefined where nothing is. */
   newsOf(scope: string, entry: ToolEntry): Promise<News | undefined>;
-  /** Keeps the lists that these servers gave as the first ones of a scope, where it has none. */
-  keep(scope: string, servers: readonly string[]): Promise<void>;
+  /**
+   * Keeps the lists that these servers gave as the first ones of a scope, where it has none. `survives`: "kill" is enough for a
+   * run, which stores more before anything comes of them. @default "power-loss"
+   */
+  keep(scope: string, servers: readonly string[], survives?: Survives): Promise<void>;
   isPinned(server: string): boolean;
 }
 
@@ -28,8 +32,8 @@ export function createAccepted({ lock, listed, ...stored }: AcceptedDeps): Accep
   const pinned = pinsOf(lock);
   return {
     isPinned: (server) => pinned.has(server),
-    async keep(scope, servers) {
-      await Promise.all(servers.map((server) => firstLists.keep(scope, server, () => listed(server))));
+    async keep(scope, servers, survives) {
+      await Promise.all(servers.map((server) => firstLists.keep(scope, server, () => listed(server), survives)));
     },
     async newsOf(scope, entry) {
       const { server } = entry;

@@ -6,6 +6,8 @@
 //                 outlives it. The list itself is kept under an id made from its content, once for all scopes. What the store
 //                 says otherwise, because another hand changed it, is not believed.
 //   first-list-3. A first list never changes, so that each is read once in a process.
+//   first-list-4. No checkpoint names a first list. What a run keeps therefore waits for no sync of its own: whatever that run
+//                 has synced later, before it sends, asks or ends, has the list synced as well.
 //
 // Under a new secret (and none of the previous ones) the first lists are others: whoever has only the old one could have
 // written them.
@@ -20,12 +22,13 @@ import {
   type SnapshotBody,
   sha256,
 } from "../contracts/index.js";
+import type { Survives } from "../ledger/port.js";
 import type { SealSecrets } from "../ledger/seals.js";
 
 export interface FirstListDeps {
   /** Keeps a body under its id; the first one stays. */
   readonly ledger: {
-    putSnapshot(body: SnapshotBody): Promise<void>;
+    putSnapshot(body: SnapshotBody, survives: Survives): Promise<void>;
     snapshot(id: Digest): Promise<SnapshotBody | undefined>;
   };
   readonly seals: SealSecrets | undefined;
@@ -39,8 +42,8 @@ export type Found =
 
 export interface FirstLists {
   of(scope: string, server: string): Promise<Found>;
-  /** Keeps a list, unless there is an earlier one. `list` is asked only then. */
-  keep(scope: string, server: string, list: () => readonly KnownTool[] | undefined): Promise<void>;
+  /** Keeps a list, unless there is an earlier one. `list` is asked only then. `survives`: see first-list-4. */
+  keep(scope: string, server: string, list: () => readonly KnownTool[] | undefined, survives?: Survives): Promise<void>;
 }
 
 /** First lists that a process remembers. */
@@ -81,16 +84,16 @@ export function createFirstLists({ ledger, seals }: FirstListDeps): FirstLists {
 
   return {
     of: find,
-    async keep(scope, server, list) {
+    async keep(scope, server, list, survives = "power-loss") {
       if (known.has(JSON.stringify([scope, server]))) return; // the usual case asks nobody
       if ((await find(scope, server)).kind !== "none") return; // first-list-1
       const tools = list();
       if (tools === undefined) return;
       const content = { server, tools: [...tools] };
       const id = idOf(content);
-      await ledger.putSnapshot({ id, ...content });
+      await ledger.putSnapshot({ id, ...content }, survives);
       const [key] = keys;
-      await ledger.putSnapshot(sealed({ id: nameOf(scope, server, key), scope, server, list: id }, key));
+      await ledger.putSnapshot(sealed({ id: nameOf(scope, server, key), scope, server, list: id }, key), survives);
     },
   };
 }

@@ -16,7 +16,7 @@ const long = "x".repeat(256);
 const mistakes: readonly [args: readonly string[], code: string, message: string, hint: string][] = [
   [[], "usage", "there is no command", "run `toolgate --help` to see them"],
   [["runn"], "usage", "unknown command 'runn'", "Did you mean run?"],
-  [["pin"], "usage", "unknown command 'pin'", "run `toolgate --help` to see how it is used"],
+  [["quarantine"], "usage", "unknown command 'quarantine'", "run `toolgate --help` to see how it is used"],
   [["run", "--nope", "x"], "usage", "unknown option '--nope'", "run `toolgate --help` to see how it is used"],
   [
     ["run", "what", "is", "it"],
@@ -126,6 +126,7 @@ test("--help and --version go to stdout and end well", async () => {
     "forget",
     "tools",
     "check",
+    "pin",
     "threads",
     "help",
   ]);

@@ -96,6 +96,7 @@ describe("README", () => {
       "check",
       "edit",
       "forget",
+      "pin",
       "reject",
       "resolve",
       "run",

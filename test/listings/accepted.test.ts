@@ -108,6 +108,21 @@ describe.each(Object.keys(stores))("first lists in the store `%s`", (kind) => {
   });
 });
 
+describe("what a kept list survives (first-list-4)", () => {
+  test.each([
+    ["a run's, a kill", "kill" as const, ["kill", "kill"]],
+    ["that of whoever stores nothing after it, a loss of power", undefined, ["power-loss", "power-loss"]],
+  ])("%s", async (_, survives, expected) => {
+    const asked: string[] = [];
+    const ledger = {
+      putSnapshot: async (_body: unknown, of: string) => void asked.push(of),
+      snapshot: async () => undefined,
+    };
+    await createFirstLists({ ledger, seals: SECRET }).keep("a", "docs", () => known("x"), survives);
+    expect(asked).toEqual(expected);
+  });
+});
+
 describe("what another hand changed in the store (first-list-2)", () => {
   const change = async (with_: (bodies: Map<string, Record<string, unknown>>) => void) => {
     const bodies = new Map<string, Record<string, unknown>>();

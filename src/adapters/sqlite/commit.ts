@@ -6,7 +6,8 @@
 //             as if the process had been killed a little earlier.
 
 import type Database from "better-sqlite3";
-import type { Rule, Store, Survives, Tables } from "../../ledger/tables.js";
+import type { Survives } from "../../ledger/port.js";
+import type { Rule, Store, Tables } from "../../ledger/tables.js";
 import { toCell } from "./codec.js";
 import { storeError } from "./failure.js";
 import { filesOf } from "./files.js";

@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import { gunzip, gzip } from "node:zlib";
 import type Database from "better-sqlite3";
 import type { ResultRef } from "../../contracts/index.js";
-import type { Survives } from "../../ledger/tables.js";
+import type { Survives } from "../../ledger/port.js";
 import { bodyOf, referenceTo } from "../../observation/reference.js";
 import type { ResultStore } from "../../observation/results.js";
 import { committing, reading } from "./commit.js";

@@ -78,7 +78,7 @@ async function publish(ports: GraphPorts, state: GraphState, runtime: LangGraphR
     );
   }
   const connected = snapshot.servers.filter(({ status }) => status === "connected").map(({ name }) => name);
-  await ports.accepted.keep(threadOf(ports, runtime).scope, connected);
+  await ports.accepted.keep(threadOf(ports, runtime).scope, connected, "kill"); // first-list-4
   await ports.catalog.publish(snapshot);
   const summary = summaryOf(ports, snapshot);
   return JSON.stringify(summary) === JSON.stringify(state.snapshot) ? {} : { snapshot: summary }; // unchanged: nothing is written
