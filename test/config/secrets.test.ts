@@ -120,6 +120,23 @@ describe("secrets inside of an argument or a variable (secrets-1)", () => {
     },
   );
 
+  it.each(["x", "x.", "a1", "Ab-"])(
+    "a long value made of %j is looked through once, not from each character",
+    (part) => {
+      const long = part.repeat(100_000);
+      const began = performance.now();
+      expect(server({ command: "x", env: { SETTING: `${long} ${long}://u:pass-word@h` } })).toContain("pass-word");
+      expect(performance.now() - began).toBeLessThan(5_000); // from each character it would be minutes
+    },
+  );
+
+  it.each([["12postgres://u:pass-word@h/db"], ["a.b+c://u:pass-word@h"], ["(x_postgres://u:pass-word@h/db)"]])(
+    "an url within a word: %s",
+    (text) => {
+      expect(createRedactor(server({ command: "x", env: { SETTING: text } }))("<pass-word>")).toBe("<[redacted]>");
+    },
+  );
+
   it.each([
     [["--mode", "monkey"]],
     [["--path", "folder", "--pattern", "abcdefgh", "--compat", "abcdefgh"]],

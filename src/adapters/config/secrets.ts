@@ -40,9 +40,10 @@ const TOKENS = new RegExp(
   ].join("|")})`,
   "g",
 );
-const URLS = /[a-z][a-z0-9+.-]*:\/\/[^\s"'<>]+/gi;
-/** `NAME=`, wherever it stands; what follows it is the value. */
-const ASSIGNED = /([\w.-]+)=/g;
+/** Each begins where a run of its characters begins, so that a long value is looked through once and not from each character. */
+const URLS = /(?<![a-z0-9+.-])[0-9+.-]*([a-z][a-z0-9+.-]*:\/\/[^\s"'<>]+)/gi;
+/** `NAME=`, wherever it stands; what follows it is the value. It begins where a run begins, as an url does. */
+const ASSIGNED = /(?<![\w.-])([\w.-]+)=/g;
 /** `NAME: `, and the headers that hold secrets also where no space follows. An image such as `auth:latest` is not one. */
 const HEADER = /(?<![\w-])((?:proxy-)?authorization|(?:set-)?cookie|[\w-]+(?=:\s))\s*:\s*/gi;
 const HEADER_OPTION = /^(?:-H|--headers?(?=$|=))=?(.*)$/s;
@@ -144,7 +145,7 @@ function* ofHeader(text: string): Generator<string> {
 
 /** The secrets in an argument, the value of a variable, or a url. (secrets-1) */
 function* ofText(text: string): Generator<string> {
-  for (const [url] of text.matchAll(URLS)) yield* ofUrl(url);
+  for (const [, url = ""] of text.matchAll(URLS)) yield* ofUrl(url);
   for (const [token] of text.matchAll(TOKENS)) yield token;
   for (const [, value = ""] of text.matchAll(AFTER_SCHEME)) if (!PROSE.test(value)) yield* ofValue(value);
   for (const [, name = "", value = '""'] of text.matchAll(IN_JSON)) if (saysSecret(name)) yield* ofJson(value);
