@@ -141,7 +141,7 @@ function portsOf(
   const now = options.now ?? Date.now;
   const steady = steadyMs;
   const ledger = options.ledger ?? stores.ledger;
-  const { redact, hide } = openRedactor([...config.secrets, ...config.literalSecrets], [GRANT_START]);
+  const { redact, hide, ...definitions } = redactors(config);
   const servers = made.openServers(config, { now, redact, lateAnswerMs: config.lateAnswerMs });
   const catalog = createCatalog({
     config,
@@ -150,6 +150,8 @@ function portsOf(
     pause,
     steady,
     ...offered({ config, policy, settings, locals }),
+    redact: definitions.redactDefinitions,
+    redactNames: definitions.redactNames,
   });
   return {
     config,
@@ -183,6 +185,23 @@ function portsOf(
   } satisfies GraphPorts;
 }
 
+/** What takes secrets out of text. `hide` adds a grant that was sent: it is a secret wherever it comes back. */
+function redactors(config: Config) {
+  const all = openRedactor([...config.secrets, ...config.literalSecrets], [GRANT_START]);
+  const grants = openRedactor([], [GRANT_START]);
+  const definitions = createRedactor(config.secrets); // without what the configuration itself says (secrets-4)
+  const names = createNameRedactor(config.secrets);
+  return {
+    redact: all.redact,
+    redactDefinitions: (text: string) => definitions(grants.redact(text)),
+    redactNames: (text: string) => names(grants.redact(text)),
+    hide(value: string) {
+      all.hide(value);
+      grants.hide(value);
+    },
+  };
+}
+
 /** What of the servers' and the host's tools a model is shown, and in which words. */
 function offered({ config, policy, settings, locals }: Pick<Configured, "config" | "locals" | "policy" | "settings">) {
   return {
@@ -191,8 +210,6 @@ function offered({ config, policy, settings, locals }: Pick<Configured, "config"
       Object.keys(toolSettings(settings, { alias: "", server, tool }).inject ?? {}),
     hidden: (server: string, tool: string) => isHidden(settings, { server, tool }),
     keptBack: (entry: ToolEntry) => withheldByDeny(policy, entry),
-    redact: createRedactor(config.secrets, [GRANT_START]), // without what the configuration itself says (secrets-4)
-    redactNames: createNameRedactor(config.secrets, [GRANT_START]),
   };
 }
 

@@ -61,7 +61,7 @@ export function expandable(form: string): string | undefined {
 
 /** Whether a value stands in its strict form: it says the same to every program, and nothing of it is hidden. */
 export function isStrict(value: string, isPath: boolean): boolean {
-  if (MARKED.test(value)) return false;
+  if (MARKED.test(value) || looseForm(value, isPath) === undefined) return false;
   const wide = value.normalize("NFKC");
   if (value !== value.normalize("NFC") || hasUnseen(value) || value.search(IGNORED) >= 0) return false;
   if (/^~|\/\/|\\|^file:/iu.test(wide) || ADDRESS.test(wide) || DRIVE.test(wide) || MAGIC.test(value)) return false;
