@@ -214,7 +214,8 @@ describe.each(PROTOCOLS)("secrets and the document workspace over MCP %s (G11)",
     const { "/server.jsonl": log = "", ...found } = await places(agent, seen);
     expect(leaks({ log })).not.toEqual([]); // a hostile server keeps what it gets, and what is searched for is found there
     expect(leaks(found)).toEqual([]);
-    for (const place of ["what was streamed", "model requests", "checkpoints", "ledger rows", "the snapshot"]) {
+    expect(found["the snapshot"]).toContain(VISIBLE); // of the server's last process, which was sent no grant that it could say
+    for (const place of ["what was streamed", "model requests", "checkpoints", "ledger rows"]) {
       expect([place, found[place]?.includes(VISIBLE), found[place]?.includes("you sent [redacted]")]).toEqual([
         place,
         true,
