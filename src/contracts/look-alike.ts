@@ -24,17 +24,12 @@ function looksOf(name: string): string {
   return latin(latin(name.slice(0, NAME_CHARS)).normalize("NFKC")); // twice, because NFKC makes letters that are in the table
 }
 
-/** What is equal of two names that look alike as they are written; and without case and separators. */
+/** What is equal of two names that look alike as they are written; and without case and separators. (look-alike-1) */
 const asWritten = (name: string): string => looksOf(name).replace(/0/g, "O").replace(/[1I|]/g, "l");
 const asRead = (name: string): string =>
   looksOf(name)
     .toLowerCase()
     .replace(/[_\-\s]/g, "");
-
-/** Whether a person can take one name for the other. (look-alike-1) */
-export function looksAlike(one: string, other: string): boolean {
-  return one !== other && (asWritten(one) === asWritten(other) || asRead(one) === asRead(other));
-}
 
 /** Whether a word of the name mixes scripts whose letters look alike. (look-alike-2) */
 export function mixesScripts(name: string): boolean {

@@ -17,6 +17,7 @@ import {
   type JsonObject,
   oneLine,
   type Permissions,
+  type WithheldTool,
 } from "../contracts/index.js";
 import { type ArgumentTest, meetsTests, readTests } from "./arguments.js";
 import { isFor, type ToolWithSchema, unmeetable, untestable } from "./fit.js";
@@ -104,12 +105,20 @@ export function unmatchedRules(
     .map(({ kind, text }) => problem("rule_unmatched", kind, text, "matches no tool that its server lists"));
 }
 
+/** How the reason begins, by which a tool that a deny withholds is told from one that is withheld for a fault. */
+const DENIES = "`permissions.deny` ";
+
+/** Whether a tool is withheld because a deny that is about it cannot be tested on it. */
+export function isWithheldByDeny({ reason }: Pick<WithheldTool, "reason">): boolean {
+  return reason.startsWith(DENIES);
+}
+
 /** Why a tool is withheld: a deny that is about it cannot be tested on it. Undefined when none is. (fit-1) */
 export function withheldByDeny(policy: Policy, tool: ToolWithSchema): string | undefined {
   for (const rule of policy.rules) {
     if (rule.kind !== "deny" || rule.tests.length === 0 || !isFor(rule.pattern, tool)) continue;
     const why = untestable(rule, tool);
-    if (why !== undefined) return `\`permissions.deny\` \`${oneLine(rule.text)}\` cannot be tested on it: ${why}`;
+    if (why !== undefined) return `${DENIES}\`${oneLine(rule.text)}\` cannot be tested on it: ${why}`;
   }
   return undefined;
 }

@@ -2,8 +2,11 @@
 
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { looksAlike, mistakable, mixesScripts, serverKey, toolKey } from "../../src/contracts/index.js";
+import { mistakable, mixesScripts, serverKey, toolKey } from "../../src/contracts/index.js";
 
+/** Whether a person is told that the first of two servers has a name like the second's. */
+const looksAlike = (one: string, other: string) =>
+  mistakable([one, other], []).get(serverKey(one))?.startsWith("has a name that looks like") ?? false;
 const tool = (server: string, name: string) => ({ server, tool: name, alias: `mcp__${server}__${name}` });
 
 // A second server listed `delete_filе` with a Cyrillic letter, and a yes for the first was given to the second.
@@ -74,7 +77,7 @@ test("any letter replaced by one that looks like it is found (property)", () => 
       const choices = [...(twins[letters[at] as keyof typeof twins] as string)];
       const twin = letters.with(at, choices[pick % choices.length] as string).join("");
       expect(looksAlike(letters.join(""), twin)).toBe(true);
-      expect(mistakable([letters.join(""), twin], []).size).toBe(2);
+      expect(looksAlike(twin, letters.join(""))).toBe(true);
     }),
   );
 });

@@ -1,33 +1,24 @@
 // The files of a store under a host that runs: deleted, replaced, or with a log that a reader lets grow.
 
-import { copyFileSync, mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { copyFileSync, mkdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { openStore } from "../../src/adapters/sqlite/open.js";
 import { effects, start } from "../graph/branches.js";
 import { bench } from "../support/in-process.js";
+import { storeFolder } from "../support/store-folder.js";
 
-let folder: string;
-let open: Database.Database[];
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "toolgate-files-"));
-  open = [];
-});
-afterEach(() => {
-  for (const db of open) db.close();
-  rmSync(folder, { recursive: true });
-});
+const { path: folder } = storeFolder();
 
 const b = bench();
-const store = () => join(folder, "store");
+const store = () => join(folder(), "store");
 const file = (ending = "") => join(store(), `toolgate.sqlite${ending}`);
 
 /** What a person, or a script that tidies up, does to a store in use. */
 const HARM: Record<string, () => void> = {
   "whose folder was deleted": () => rmSync(store(), { recursive: true }),
-  "whose folder was moved away": () => renameSync(store(), join(folder, "elsewhere")),
+  "whose folder was moved away": () => renameSync(store(), join(folder(), "elsewhere")),
   "whose folder was deleted and made anew": () => {
     rmSync(store(), { recursive: true });
     mkdirSync(store());
@@ -37,8 +28,8 @@ const HARM: Record<string, () => void> = {
   "whose log was deleted": () => rmSync(file("-wal")),
   "whose log's index was deleted": () => rmSync(file("-shm")),
   "whose file a backup was moved over": () => {
-    copyFileSync(file(), join(folder, "backup"));
-    renameSync(join(folder, "backup"), file());
+    copyFileSync(file(), join(folder(), "backup"));
+    renameSync(join(folder(), "backup"), file());
   },
 };
 
@@ -88,9 +79,9 @@ describe("a store in use", () => {
   test("that was moved away and put back is used again", async () => {
     const agent = await start(b, config());
     await agent.ask("do act:a");
-    renameSync(store(), join(folder, "elsewhere"));
+    renameSync(store(), join(folder(), "elsewhere"));
     await expect(agent.ask("do act:b")).rejects.toMatchObject(failure);
-    renameSync(join(folder, "elsewhere"), store());
+    renameSync(join(folder(), "elsewhere"), store());
     await agent.ask("do act:c");
     expect(effects(b)).toEqual(["act:a", "act:c"]);
   });
@@ -98,7 +89,7 @@ describe("a store in use", () => {
   test("may be shared, copied, read and emptied of its log by others", async () => {
     const agent = await start(b, config());
     await agent.ask("do act:a");
-    copyFileSync(file(), join(folder, "copy"));
+    copyFileSync(file(), join(folder(), "copy"));
     const other = new Database(file());
     other.pragma("wal_checkpoint(TRUNCATE)");
     other.prepare("SELECT count(*) FROM threads").get();

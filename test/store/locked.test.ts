@@ -1,12 +1,10 @@
 // A SQLite file that another connection holds: it is waited for off the event loop, in order, and for a bounded time.
 
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { HumanMessage } from "@langchain/core/messages";
 import { emptyCheckpoint } from "@langchain/langgraph-checkpoint";
 import Database from "better-sqlite3";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { openCheckpointer } from "../../src/adapters/sqlite/checkpointer.js";
 import { createSqliteLedger } from "../../src/adapters/sqlite/ledger.js";
 import { openPatiently } from "../../src/adapters/sqlite/open.js";
@@ -14,22 +12,14 @@ import { createPatience, patienceWith, type Waiting } from "../../src/adapters/s
 import { createSqliteResults } from "../../src/adapters/sqlite/results.js";
 import { createToolgate } from "../../src/index.js";
 import { scriptedModel } from "../../src/testing.js";
+import { storeFolder } from "../support/store-folder.js";
 
-let folder: string;
-let open: Database.Database[];
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "toolgate-locked-"));
-  open = [];
-});
-afterEach(() => {
-  for (const db of open) db.close();
-  rmSync(folder, { recursive: true });
-});
+const { path: folder, keep } = storeFolder();
 
-const file = () => join(folder, "toolgate.sqlite");
+const file = () => join(folder(), "toolgate.sqlite");
 function connection(): Database.Database {
   const db = new Database(file());
-  open.push(db);
+  keep(db);
   return db;
 }
 
@@ -163,7 +153,7 @@ describe("a file that another connection holds", () => {
 
 describe("a whole run", () => {
   test("goes on once the file is free, and timers of its process ran meanwhile", async () => {
-    const config = { mcpServers: {}, store: { kind: "sqlite", path: folder } };
+    const config = { mcpServers: {}, store: { kind: "sqlite", path: folder() } };
     const toolgate = await createToolgate({ config, model: scriptedModel([{ say: "hello" }]) });
     const holder = connection();
     holder.exec("BEGIN IMMEDIATE");

@@ -1,10 +1,9 @@
 // The log of a SQLite store, which grows while somebody reads.
 
-import { mkdtempSync, rmSync, statSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { statSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { examine } from "../../src/adapters/config/findings.js";
 import { resolveConfig } from "../../src/adapters/config/load.js";
 import { committing } from "../../src/adapters/sqlite/commit.js";
@@ -13,20 +12,12 @@ import { createLog, LOG_BYTES, logOf } from "../../src/adapters/sqlite/wal.js";
 import type { Finding } from "../../src/contracts/index.js";
 import { start } from "../graph/branches.js";
 import { bench } from "../support/in-process.js";
+import { storeFolder } from "../support/store-folder.js";
 
-let folder: string;
-let open: Database.Database[];
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "toolgate-log-"));
-  open = [];
-});
-afterEach(() => {
-  for (const db of open) db.close();
-  rmSync(folder, { recursive: true });
-});
+const { path: folder, keep } = storeFolder();
 
 const b = bench();
-const store = () => join(folder, "store");
+const store = () => join(folder(), "store");
 const file = (ending = "") => join(store(), `toolgate.sqlite${ending}`);
 
 // A forgotten shell with an open transaction let the log of a store grow until the disk was full, and nobody was told why.
@@ -35,7 +26,7 @@ describe("the log of a store", () => {
   const size = () => statSync(file("-wal")).size;
   const opened = () => {
     const db = openStore(file());
-    open.push(db);
+    keep(db);
     db.exec("CREATE TABLE bulk (body BLOB)");
     return db;
   };
@@ -47,7 +38,7 @@ describe("the log of a store", () => {
   };
   const reader = () => {
     const db = new Database(file());
-    open.push(db);
+    keep(db);
     db.exec("BEGIN");
     db.prepare("SELECT count(*) FROM bulk").get();
     return db;
@@ -98,7 +89,7 @@ describe("the log of a store", () => {
     const db = opened();
     const config = resolveConfig(
       { mcpServers: {}, store: { kind: "sqlite", path: store() } },
-      { folder, env: {} },
+      { folder: folder(), env: {} },
     ).config;
     const codes = () => examine({ config, findings: [] }, { env: {} }).findings.map(({ code }) => code);
     expect(codes()).not.toContain("store_log");
@@ -114,7 +105,7 @@ describe("the log of a store", () => {
     await agent.ask("hello");
     expect(agent.toolgate.findings.map(({ code }) => code)).not.toContain("store_log");
     const other = new Database(file());
-    open.push(other);
+    keep(other);
     other.exec("CREATE TABLE bulk (body BLOB)");
     reader();
     const add = other.prepare("INSERT INTO bulk VALUES (randomblob(?))");

@@ -33,7 +33,7 @@ export function exposureFindings(name: string, config: Config, context: RuleCont
 }
 
 /** Whether some tool that the server could have would be a write, offered, and run without a question. */
-export function writesUnasked(name: string, config: Config, context: RuleContext): boolean {
+function writesUnasked(name: string, config: Config, context: RuleContext): boolean {
   const { policy } = compilePolicy(withoutTests(config.permissions), context);
   const { settings } = compileSettings(config.tools, config.mcpServers, context);
   const patterns = [...config.permissions.allow.map(patternOf), ...Object.keys(config.tools)];

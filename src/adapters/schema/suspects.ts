@@ -14,7 +14,7 @@ import type { Digest } from "../../contracts/index.js";
 
 /** Milliseconds that a check may take before it stands in nobody else's way. */
 export const QUICK_MS = 25;
-export const SAME_VALUE_MS = 60_000;
+const SAME_VALUE_MS = 60_000;
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 8_000;
 const SCHEMAS_KEPT = 256;

@@ -11,11 +11,11 @@ import {
   type ToolEntry,
   ToolgateError,
   toolKey,
-  type WithheldTool,
 } from "../../contracts/index.js";
 import {
   idleEntries,
   isHiding,
+  isWithheldByDeny,
   type OfferTerms,
   unfitReadBacks,
   unfitRules,
@@ -74,7 +74,8 @@ async function listingFindings(context: Context): Promise<Finding[]> {
     if (!assembled.ok) return [{ level: "error", code: "catalog_refused", message: assembled.problem }];
     const { servers, tools: offered, withheld } = assembled.snapshot;
     const down = servers.filter(({ status }) => status === "failed");
-    const hidden = withheld.filter(isHiding).map(({ server, tool }) => ({ alias: "", server, tool }));
+    const byHost = withheld.filter((row) => isHiding(row) || isWithheldByDeny(row)); // a rule about such a tool does match one
+    const leftOut = byHost.map(({ server, tool }) => ({ alias: "", server, tool }));
     const listed = [...offered, ...withheld];
     const connected = servers.filter(({ status }) => status === "connected").map(({ name }) => name);
     return [
@@ -96,19 +97,13 @@ async function listingFindings(context: Context): Promise<Finding[]> {
           }),
         ),
       ...lookAlikes(offered),
-      ...unmatchedRules(host.policy, [...offered, ...hidden, ...keptBack(withheld)], connected),
+      ...unmatchedRules(host.policy, [...offered, ...leftOut], connected),
       ...unfitRules(host.policy, offered),
       ...connected.flatMap((name) => idleOf(name, host.config.mcpServers[name] ?? {}, listed)),
       ...unmatchedReadBacks(host.settings, offered, connected),
       ...unfitReadBacks(host.settings, offered),
     ];
   });
-}
-
-/** The tools that a rule keeps back, as rules name them: that rule does match a tool. */
-function keptBack(withheld: readonly WithheldTool[]) {
-  const byRule = withheld.filter(({ reason }) => reason.startsWith("`permissions.deny`"));
-  return byRule.map(({ server, tool }) => ({ alias: "", server, tool }));
 }
 
 /** Tools whose names a person can take for one another. */
