@@ -38,11 +38,7 @@ export function buildGraph(ports: GraphPorts, checkpointer: BaseCheckpointSaver 
     .addConditionalEdges("approval", route(afterApproval), ["approval", "execute"])
     .addConditionalEdges("execute", route(afterExecute), ["approval", "observe"])
     .addConditionalEdges("observe", route(afterObserve(ports), "afterObserve"), ["result_unknown", "discover", "model"])
-    .addConditionalEdges("result_unknown", route(afterResultUnknown(ports), "afterResultUnknown"), [
-      "result_unknown",
-      "discover",
-      "model",
-    ]);
+    .addConditionalEdges("result_unknown", route(afterResultUnknown), ["result_unknown", "model"]);
   narrow(graph, ROUTED_BY);
   const compiled = graph.compile({ name: "toolgate", ...(checkpointer ? { checkpointer } : {}) });
   return held(compiled, ports, (config) => scopeOf(ports, config)).withConfig({
@@ -56,7 +52,7 @@ const ROUTED_BY = {
   approval: ["operations"],
   execute: ["operations"],
   observe: ["operations", "connected", "snapshot"],
-  result_unknown: ["operations", "connected", "snapshot"],
+  result_unknown: ["operations"],
 } as const;
 
 /** What the edge behind a node is given. */
@@ -114,18 +110,14 @@ function openUnknown(state: Pick<GraphState, "operations">): boolean {
   return state.operations.some((view) => view.effect === "write" && view.status === "result_unknown" && !view.left);
 }
 
-/** The model is asked with what the servers list now, as far as this process knows it: a list that changed is taken up first. */
-function beforeModel(ports: GraphPorts, state: Pick<GraphState, "connected" | "snapshot">): "discover" | "model" {
-  return ports.catalog.moved(state.snapshot?.id, serversInUse(ports.config, state.connected)) ? "discover" : "model";
-}
-
 function afterObserve(ports: GraphPorts) {
-  return (state: Seen<"observe">): "result_unknown" | "discover" | "model" =>
-    openUnknown(state) ? "result_unknown" : beforeModel(ports, state);
+  return (state: Seen<"observe">): "result_unknown" | "discover" | "model" => {
+    if (openUnknown(state)) return "result_unknown";
+    const names = serversInUse(ports.config, state.connected);
+    return ports.catalog.moved(state.snapshot?.id, names) ? "discover" : "model";
+  };
 }
 
-/** A read-back lists its server, and may have found that a definition has changed. */
-function afterResultUnknown(ports: GraphPorts) {
-  return (state: Seen<"result_unknown">): "result_unknown" | "discover" | "model" =>
-    openUnknown(state) ? "result_unknown" : beforeModel(ports, state);
+function afterResultUnknown(state: Seen<"result_unknown">): "result_unknown" | "model" {
+  return openUnknown(state) ? "result_unknown" : "model";
 }

@@ -149,6 +149,19 @@ describe("pin", () => {
     expect((await json("run", "go")).code).toBe(0);
   });
 
+  // A half-written lock file was passed over by `pin` where there was nothing to write into it.
+  test("a half-written lock file is said by `pin` also where no server can be pinned", async () => {
+    const half = `{"version":1,"servers":{"shop"`;
+    w.write("toolgate.lock.json", half);
+    const dead = { command: process.execPath, args: ["-e", "process.exit(1)"] };
+    for (const servers of [{}, { shop: dead }]) {
+      configure(servers);
+      const { code, value } = await json("pin");
+      expect([code, value.error?.code]).toEqual([1, "config_invalid"]);
+      expect(readFileSync(join(w.folder, "toolgate.lock.json"), "utf8")).toBe(half);
+    }
+  });
+
   test("a lock file that was edited by hand stops every command, `check` says so, and `pin` writes nothing over it", async () => {
     configure({ shop: server([tool("look")]) });
     await json("pin");

@@ -1,6 +1,6 @@
 // `toolgate pin`: accepts the tools that the servers list now. From then on what is new or changed of them is asked about.
 
-import { writePins } from "../../adapters/config/lock.js";
+import { readLock, writePins } from "../../adapters/config/lock.js";
 import { differenceOf } from "../../catalog/index.js";
 import { type KnownTool, oneLine, ToolgateError } from "../../contracts/index.js";
 import type { Toolgate } from "../../index.js";
@@ -31,7 +31,10 @@ export function pin(context: Context, server: string | undefined): Promise<Comma
     const names = server === undefined ? Object.keys(mcpServers) : [server];
     const listed = await Promise.all(names.map((name) => listOf(toolgate, name)));
     const pins = listed.flatMap(({ name, tools }) => (tools === undefined ? [] : [[name, { tools }] as const]));
-    const before = pins.length === 0 ? undefined : await writePins(lock.path, Object.fromEntries(pins));
+    const before =
+      pins.length === 0
+        ? await readLock({ path: lock.path, required: false }) // a damaged file is said, also where nothing is written
+        : await writePins(lock.path, Object.fromEntries(pins));
     const servers = listed.map(({ name, tools, problem }) =>
       tools === undefined
         ? { ...NOTHING, name, status: "failed" as const, problem: problem ?? "it could not be listed" }
